@@ -1,8 +1,8 @@
 //! `[[attacker]]`: an attacker on a DCCP flow.
 
-use crate::chosen::Chosen;
 use crate::document::Value;
 use crate::flow::Flow;
+use crate::kind_options::KindOptions;
 use crate::names::{Named, Names, check_name};
 use crate::path::Path;
 use crate::reader::Reader;
@@ -18,46 +18,45 @@ use serde::Serialize;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct AttackerTable {
-    /// Letters, digits and _ - . : up to 64.
+    /// Name: 1 to 64 letters, digits and _ - . :
     pub(crate) name: String,
-    /// The node where it sits, which is neither end of the flow.
+    /// Node of the attacker, neither end of the flow.
     pub(crate) at: String,
-    /// The flow that it attacks, of transport dccp.
+    /// Attacked flow, with transport dccp.
     pub(crate) target: String,
-    /// Whether the flow's packets, there and back, are led by way of its node. Otherwise it sees nothing, and knows addresses, ports
-    /// and the service code only.
+    /// Whether both directions of the flow are routed through the attacker's node. An off-path attacker sees no
+    /// packets; it knows only the addresses, ports and service code.
     #[schemars(default)]
     pub(crate) on_path: bool,
-    /// When it begins.
+    /// Start time.
     #[schemars(default)]
     pub(crate) start: Duration,
-    /// When it stops; never if absent.
+    /// Stop time, after start; none if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Duration>,
-    /// What it does.
-    pub(crate) attack: Chosen<AttackOptions>,
+    /// Attack and its options.
+    pub(crate) attack: KindOptions<AttackOptions>,
 }
 
 /// An attacker on a DCCP flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attacker {
-    /// No two attackers have the same.
+    /// Unique name.
     pub name: String,
-    /// Where it sits: index into [`Scenario::nodes`](crate::Scenario::nodes), neither end of its target.
+    /// Node of the attacker: index into [`Scenario::nodes`](crate::Scenario::nodes), neither end of the target.
     pub at: usize,
-    /// Whom it attacks: index into [`Scenario::flows`](crate::Scenario::flows), a DCCP flow.
+    /// Attacked DCCP flow: index into [`Scenario::flows`](crate::Scenario::flows).
     pub target: usize,
-    /// Whether the target's packets are led by way of its node; for each flow there is at most one such attacker.
+    /// Whether the packets of the target are routed through `at`. A flow has at most one on-path attacker.
     pub on_path: bool,
-    /// When it begins.
+    /// Start time.
     pub start: Instant,
-    /// When it stops; after the start.
+    /// Stop time, after the start.
     pub stop: Option<Instant>,
-    /// What it does.
+    /// Attack and its options.
     pub attack: AttackOptions,
 }
 
-/// Reads an `[[attacker]]`.
 pub(crate) fn read<'a>(
     reader: &mut Reader<'a>,
     value: &'a Value,
@@ -83,8 +82,8 @@ pub(crate) fn read<'a>(
     if open.value("attack").is_none() {
         open.missing("attack", "{ kind = \"forge\", packet = \"reset\" } or { kind = \"flood\" }");
     }
-    if let Some(chosen) = &attack
-        && chosen.options.needs_path()
+    if let Some(attack) = &attack
+        && attack.options.needs_path()
         && !on_path
     {
         let message = "this attack needs an on-path attacker: write on_path = true, or an off-path attack such as \
@@ -95,7 +94,7 @@ pub(crate) fn read<'a>(
     Some(AttackerTable { name: name?, at: at?, target: target?, on_path, start, stop, attack: attack? })
 }
 
-/// Resolves the names of attackers.
+/// Resolves the names of nodes and flows in the attackers' tables.
 pub(crate) fn expand(
     reader: &mut Reader<'_>,
     tables: &[AttackerTable],

@@ -1,25 +1,25 @@
-//! What must hold between the tables of a scenario.
+//! Checks across the tables of a scenario: limits, routes, sources, and warnings about keys without effect.
 
 use crate::document::{Data, Value};
 use crate::flow::Flow;
+use crate::hop_counts::{HopCount, Route, hop_counts};
 use crate::path::Path;
 use crate::problem::Problems;
-use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
 use crate::scenario::{Expanded, Scenario};
 use headway_media::{Context, Source, SourceOptions, WriteSize};
 use headway_units::{Bytes, Duration, Instant, Random, Registry};
 
-/// More packets than anyone waits for: some hours of computing.
-const MOST_PACKETS: u64 = 10_000_000_000;
-/// Links that all flows' routes pass together; each takes four bytes.
-const MOST_HOPS: u64 = 50_000_000;
-/// Flows by links that count by flow; each takes some hundred bytes.
-const MOST_FLOWS_AT_LINKS: usize = 1_000_000;
-/// Values in all series together; they take a gigabyte.
-const MOST_SAMPLES: u64 = 50_000_000;
+/// Maximum number of packets of a run: some hours of computation.
+const MAX_PACKETS: u64 = 10_000_000_000;
+/// Maximum number of links on the routes of all flows; each takes 4 bytes.
+const MAX_HOPS: u64 = 50_000_000;
+/// Maximum number of pairs of a flow and a link with `by_flow`; each takes some hundred bytes.
+const MAX_FLOWS_AT_LINKS: usize = 1_000_000;
+/// Maximum number of values in all series; they take a gigabyte.
+const MAX_SAMPLES: u64 = 50_000_000;
 
-/// Notes what is wrong with `reader`.
+/// Reports the errors of the expanded scenario to `reader`.
 pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
     by_flow(reader, expanded);
     series(reader, expanded);
@@ -31,7 +31,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
     }
 }
 
-/// What is allowed but odd.
+/// Returns warnings about keys without effect.
 pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
     let mut warnings = Problems::default();
     after_the_end(root, expanded, &mut warnings);
@@ -54,7 +54,7 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
     warnings
 }
 
-/// Warns of flows, attackers, changes and samples that are due after the end of the run.
+/// Warns about flows, attackers, changes and samples that start after the end of the run.
 fn after_the_end(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
     let Scenario { duration, flows, attackers, series, .. } = &expanded.scenario;
     let (end, ends_at) = (Instant::ZERO + *duration, format!("the run ends at {duration}"));
@@ -63,7 +63,7 @@ fn after_the_end(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
         let of_table = &flows[first..first + replicas.len()];
         if let Some(late) = of_table.iter().position(|flow| flow.start.earliest() >= end) {
             let path = flow_path(replicas[0]).key("start");
-            // Each replica may have its own start.
+            // Replicas may have separate start times.
             let path = Some(path.index(late)).filter(|own| root.has(own)).unwrap_or(path);
             warnings.value(root, &path, format!("this flow never starts: {ends_at}"));
         }
@@ -87,7 +87,7 @@ fn after_the_end(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
     }
 }
 
-/// Calls `found` with the time of the first of each list of `changes` that is due at `end` or later.
+/// Calls `found` with the path of the first time at or after `end` in each list of `changes`.
 fn changes_after(end: Duration, value: &Value, path: &Path, found: &mut impl FnMut(&Path)) {
     let has_keys = |value: &Value| matches!(value.data, Data::Array(_) | Data::Table(_));
     for (index, value) in value.array().unwrap_or_default().iter().enumerate().filter(|(_, value)| has_keys(value)) {
@@ -107,7 +107,7 @@ fn changes_after(end: Duration, value: &Value, path: &Path, found: &mut impl FnM
     }
 }
 
-/// Hosts at which nothing ends its way.
+/// Warns about hosts that receive no packets.
 fn idle_hosts(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
     let scenario = &expanded.scenario;
     let mut receives = vec![false; scenario.nodes.len()];
@@ -115,7 +115,7 @@ fn idle_hosts(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
         receives[flow.to] = true;
         receives[flow.from] |= sizes(flow).1.is_some();
     }
-    // What answers made-up addresses ends there.
+    // Responses to forged addresses are delivered to the attacker.
     scenario.attackers.iter().for_each(|attacker| receives[attacker.at] = true);
     let mut first = 0;
     for replicas in expanded.node_tables.chunk_by(usize::eq) {
@@ -132,7 +132,7 @@ fn flow_path(table: usize) -> Path {
     Path::default().key("flow").index(table)
 }
 
-/// The first flow that each table made, with the table's path.
+/// Returns the first flow of each table, with the path of the table.
 fn one_of_each_table(expanded: &Expanded) -> impl Iterator<Item = (Path, &Flow)> {
     let mut last = None;
     expanded.flow_tables.iter().zip(&expanded.scenario.flows).filter_map(move |(&table, flow)| {
@@ -142,16 +142,15 @@ fn one_of_each_table(expanded: &Expanded) -> impl Iterator<Item = (Path, &Flow)>
     })
 }
 
-/// Flows at links that count by flow.
 fn flows_at_links(scenario: &Scenario) -> usize {
     scenario.flows.len().saturating_mul(scenario.links.iter().filter(|link| link.by_flow).count())
 }
 
 fn by_flow(reader: &mut Reader<'_>, expanded: &Expanded) {
     let counted = flows_at_links(&expanded.scenario);
-    if counted > MOST_FLOWS_AT_LINKS {
+    if counted > MAX_FLOWS_AT_LINKS {
         let message = format!(
-            "flows by links with by_flow make {counted} counters, above the limit of {MOST_FLOWS_AT_LINKS}: leave by_flow out of some links"
+            "flows by links with by_flow make {counted} counters, above the limit of {MAX_FLOWS_AT_LINKS}: leave by_flow out of some links"
         );
         reader.wrong(&Path::default().key("link"), message);
     }
@@ -161,13 +160,13 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let scenario = &expanded.scenario;
     let Some(interval) = scenario.series else { return };
     let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
-    // Of each link throughput, queue, arrivals, drops and average; of each flow there arrivals and drops.
+    // Per link: throughput, queue, arrivals, drops and average. Per flow at a link: arrivals and drops.
     let flows: usize = scenario.flows.iter().map(|flow| flow.transport.series()).sum();
     let all = each.saturating_mul((flows + 5 * scenario.links.len() + 2 * flows_at_links(scenario)) as u64);
-    if all > MOST_SAMPLES {
+    if all > MAX_SAMPLES {
         let path = Path::default().key("record").key("series");
         let message = format!(
-            "{all} samples are too many: at most {MOST_SAMPLES}; write an interval longer than {interval}, or false"
+            "{all} samples are too many: at most {MAX_SAMPLES}; write an interval longer than {interval}, or false"
         );
         reader.wrong(&path, message);
     }
@@ -214,7 +213,6 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
     }
 }
 
-/// Notes send queues that cannot do what they are told.
 fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
     for (path, flow) in one_of_each_table(expanded) {
         if let Some(message) = resend_misfit(flow) {
@@ -223,7 +221,7 @@ fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
     }
 }
 
-/// Why the flow's send queue cannot send again what is lost, if it is to.
+/// Returns why the send queue of the flow cannot retransmit lost packets although `resend` is set.
 #[must_use]
 pub fn resend_misfit(flow: &Flow) -> Option<String> {
     let controller = flow.transport.controller()?;
@@ -244,7 +242,7 @@ pub fn resend_misfit(flow: &Flow) -> Option<String> {
     }
 }
 
-/// The largest write and the headers of its datagram, if they leave no room for data.
+/// Returns the largest write and the headers of its datagram if the headers leave no room for data.
 fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
     let header = flow.transport.write_header()?;
     match flow.source.largest_write(flow.trace.as_deref())? {
@@ -253,84 +251,84 @@ fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
     }
 }
 
-/// The sizes of a flow's largest packets, there and, if it has any, back.
+/// Returns the sizes of the largest packets of the forward path and of the reverse path, if it has any.
 fn sizes(flow: &Flow) -> (u64, Option<u64>) {
-    let (there, back) = flow.transport.largest_packets(flow.source.largest_write(flow.trace.as_deref()));
-    (there.count(), back.map(Bytes::count))
+    let (forward, reverse) = flow.transport.largest_packets(flow.source.largest_write(flow.trace.as_deref()));
+    (forward.count(), reverse.map(Bytes::count))
 }
 
 fn routes(reader: &mut Reader<'_>, expanded: &Expanded) {
     let scenario = &expanded.scenario;
-    let mut trips = Vec::new();
+    let mut routes = Vec::new();
     let mut of_flow = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
-        let (there, back) = sizes(flow);
-        trips.push(Trip { from: flow.from, to: flow.to, size: there });
+        let (forward, reverse) = sizes(flow);
+        routes.push(Route { from: flow.from, to: flow.to, size: forward });
         of_flow.push(index);
-        if let Some(size) = back {
-            trips.push(Trip { from: flow.to, to: flow.from, size });
+        if let Some(size) = reverse {
+            routes.push(Route { from: flow.to, to: flow.from, size });
             of_flow.push(index);
         }
     }
-    // Attackers come last. They reach both ends, and hear from both: where packets are led by their node, and where the server
-    // answers what they send.
-    let flow_trips = trips.len();
+    // The routes of attackers follow. Attackers send to both ends and receive from both: packets that are routed
+    // through their node, and the server's responses to their packets.
+    let flow_routes = routes.len();
     for attacker in &scenario.attackers {
         let flow = &scenario.flows[attacker.target];
-        let (there, back) = sizes(flow);
-        let back = back.unwrap_or_default();
+        let (forward, reverse) = sizes(flow);
+        let reverse = reverse.unwrap_or_default();
         for (from, to, size) in [
-            (attacker.at, flow.to, there),
-            (flow.to, attacker.at, back),
-            (attacker.at, flow.from, back),
-            (flow.from, attacker.at, there),
+            (attacker.at, flow.to, forward),
+            (flow.to, attacker.at, reverse),
+            (attacker.at, flow.from, reverse),
+            (flow.from, attacker.at, forward),
         ] {
-            trips.push(Trip { from, to, size });
+            routes.push(Route { from, to, size });
         }
     }
-    let found = ways(scenario.nodes.len(), &scenario.links, &trips);
-    for (number, (way, trip)) in found.iter().zip(&trips).skip(flow_trips).enumerate() {
-        if *way == Way::None {
+    let counts = hop_counts(scenario.nodes.len(), &scenario.links, &routes);
+    for (number, (count, route)) in counts.iter().zip(&routes).skip(flow_routes).enumerate() {
+        if *count == HopCount::Unreachable {
             let path = Path::default().key("attacker").index(number / 4).key("at");
-            no_way(reader, expanded, &path, *trip);
+            unreachable(reader, expanded, &path, *route);
         }
     }
     let mut hops = 0;
-    let mut told = None;
-    for ((way, trip), &flow) in found.iter().zip(&trips).zip(&of_flow) {
+    let mut reported = None;
+    for ((count, route), &flow) in counts.iter().zip(&routes).zip(&of_flow) {
         let table = expanded.flow_tables[flow];
-        match way {
-            Way::Hops(count) => hops += u64::from(*count),
-            // One of a table's replicas is enough.
-            _ if told == Some(table) => {}
-            Way::None => {
-                told = Some(table);
-                no_way(reader, expanded, &flow_path(table), *trip);
+        match count {
+            HopCount::Hops(count) => hops += u64::from(*count),
+            // One error per table is enough.
+            _ if reported == Some(table) => {}
+            HopCount::Unreachable => {
+                reported = Some(table);
+                unreachable(reader, expanded, &flow_path(table), *route);
             }
-            Way::TooFar => {
+            HopCount::Unknown => {
                 let path = Path::default().key("link");
                 reader.wrong(&path, "the network is too large: its flows end at too many nodes with several links");
                 return;
             }
         }
     }
-    if hops > MOST_HOPS {
+    if hops > MAX_HOPS {
         let message =
-            format!("the flows cross {hops} links in total: at most {MOST_HOPS}; use fewer flows or shorter paths");
+            format!("the flows cross {hops} links in total: at most {MAX_HOPS}; use fewer flows or shorter paths");
         reader.wrong(&Path::default().key("flow"), message);
     }
 }
 
-fn no_way(reader: &mut Reader<'_>, expanded: &Expanded, path: &Path, trip: Trip) {
+fn unreachable(reader: &mut Reader<'_>, expanded: &Expanded, path: &Path, route: Route) {
     let scenario = &expanded.scenario;
-    let names = [trip.from, trip.to].map(|node| scenario.nodes[node].as_str());
-    let without_mtu = ways(scenario.nodes.len(), &scenario.links, &[Trip { size: 0, ..trip }]);
-    let message = if without_mtu == [Way::None] {
+    let names = [route.from, route.to].map(|node| scenario.nodes[node].as_str());
+    let without_mtu = hop_counts(scenario.nodes.len(), &scenario.links, &[Route { size: 0, ..route }]);
+    let message = if without_mtu == [HopCount::Unreachable] {
         format!("there is no path from \"{}\" to \"{}\"", names[0], names[1])
     } else {
         format!(
             "packets of {}B exceed the mtu of every path from \"{}\" to \"{}\": send smaller packets, or raise the mtu",
-            trip.size, names[0], names[1]
+            route.size, names[0], names[1]
         )
     };
     reader.wrong(path, message);
@@ -346,10 +344,10 @@ fn packets(reader: &mut Reader<'_>, expanded: &Expanded) {
         let write = flow.source.largest_write(trace);
         let each = write.map_or(1, |write| flow.transport.packets_at_once(write));
         all = all.saturating_add(flow.source.writes_within(trace, length).saturating_mul(each));
-        if all > MOST_PACKETS {
+        if all > MAX_PACKETS {
             let kind = flow.source.kind();
             let message = format!(
-                "with this {kind} source the scenario sends more than {MOST_PACKETS} packets: lower the rate, or the duration"
+                "with this {kind} source the scenario sends more than {MAX_PACKETS} packets: lower the rate, or the duration"
             );
             reader.wrong(&flow_path(table).key("source"), message);
             return;
@@ -359,9 +357,9 @@ fn packets(reader: &mut Reader<'_>, expanded: &Expanded) {
         let end = Instant::ZERO + scenario.duration;
         let length = attacker.stop.unwrap_or(end).min(end).since(attacker.start);
         all = all.saturating_add(attacker.attack.shots_within(length));
-        if all > MOST_PACKETS {
+        if all > MAX_PACKETS {
             let message = format!(
-                "with this attack the scenario sends more than {MOST_PACKETS} packets: make its interval longer, or the duration shorter"
+                "with this attack the scenario sends more than {MAX_PACKETS} packets: make its interval longer, or the duration shorter"
             );
             reader.wrong(&Path::default().key("attacker").index(number).key("attack"), message);
             return;

@@ -1,4 +1,4 @@
-//! A node's clock, as it is written and as the simulator takes it.
+//! `clock` of a `[[node]]`: skew, offset, drift and granularity of its clock.
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
@@ -8,37 +8,37 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
-/// Coarser than any kernel's.
-const COARSEST: Duration = Duration::from_secs(1);
+/// Maximum granularity, above that of any kernel.
+const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 
-/// A node's own clock, which its timers go by too.
+/// Clock of a node, which also determines when its timers fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ClockOptions {
-    /// How fast it is; negative: slow.
+    /// Frequency error; negative if the clock is slow.
     #[schemars(default)]
     pub skew: Spread<Skew>,
-    /// What it is ahead at the start of the run; negative: behind.
+    /// Difference from true time at the start of the run; negative if the clock is late.
     #[schemars(default)]
     pub offset: Spread<Offset>,
-    /// How fast the skew grows.
+    /// Change of the skew over time.
     #[schemars(default)]
     pub drift: Drift,
-    /// It is read in multiples of this, and timers fire at them; from 1ns to 1s.
+    /// Tick, of which readings and timers are multiples; from 1ns to 1s.
     #[schemars(default = "finest")]
     pub granularity: Duration,
 }
 
-/// A value for all replicas, or one that each draws.
+/// One value for all replicas, or a random value for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(deny_unknown_fields)]
 pub enum Spread<T> {
-    /// All replicas have it.
+    /// Value of all replicas.
     Same(T),
-    /// Each replica draws its own, evenly.
+    /// Uniformly distributed value of each replica.
     Uniform {
-        /// From the first to before the second.
+        /// Bounds; the second is exclusive.
         uniform: [T; 2],
     },
 }
@@ -53,15 +53,14 @@ const fn finest() -> Duration {
     Duration::from_nanos(1)
 }
 
-/// The clock of a node's table, if it has one.
 pub(crate) fn read(open: &mut Open<'_, '_>) -> Option<ClockOptions> {
     let (value, path) = (open.value("clock")?, open.path.key("clock"));
     let mut clock = open.reader.open(value, &path, &VOCABULARY.clock)?;
     let skew = spread(&mut clock, "skew", "[\"-1000ppm\", \"0ppm\"]");
     let offset = spread(&mut clock, "offset", "[\"0ms\", \"10ms\"]");
     let drift = clock.optional("drift").unwrap_or_default();
-    let allowed = format!("from {} to {COARSEST}", finest());
-    let granularity = clock.within("granularity", finest()..=COARSEST, &allowed).unwrap_or(finest());
+    let allowed = format!("from {} to {MAX_GRANULARITY}", finest());
+    let granularity = clock.within("granularity", finest()..=MAX_GRANULARITY, &allowed).unwrap_or(finest());
     Some(ClockOptions { skew, offset, drift, granularity })
 }
 

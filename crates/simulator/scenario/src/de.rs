@@ -1,25 +1,26 @@
-//! Reads typed values from the tree: serde's side of it, with sentences for errors and the way to what is wrong.
+//! The serde deserializer of scenario values. Its errors contain a message and the path to the value.
 
 mod example;
 
 use crate::document::{Data, Entry, Origin, Table, Value};
 use crate::path::Step;
-use crate::suggest::{choices, hint, quoted, so_many};
+use crate::suggest::{choices, hint, quoted};
+use headway_units::counted;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What is wrong with a value, and where below the value that was read.
+/// Error about a value, with its path below the value that was read.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// From the innermost step outwards while it travels up; [`read`] turns it round.
+    /// Path; from the innermost step outwards until [`read`] reverses it.
     pub(crate) steps: Vec<Step>,
     pub(crate) message: String,
-    /// Whether the last step is a key that should not be there, rather than one with a wrong value.
+    /// Whether the last step is an unknown key, and not a key with a wrong value.
     pub(crate) about_key: bool,
-    /// Whether an array stands where there is one value.
+    /// Whether the value is an array instead of a single value.
     pub(crate) is_list: bool,
-    /// The value, as it is written, if it is outside the range of its type.
+    /// The value as written if it is outside the range of its type.
     pub(crate) out_of_range: Option<String>,
 }
 
@@ -27,7 +28,7 @@ pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
     read_with(T::deserialize, value)
 }
 
-/// Reads whatever `deserialize` makes of the value.
+/// Reads the value with `deserialize`.
 pub(crate) fn read_with<'a, T>(
     deserialize: impl FnOnce(&'a Value) -> Result<T, Fault>,
     value: &'a Value,
@@ -76,7 +77,11 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::new(format!("an array of {} has the wrong length: write {}", so_many(found, "value"), plain(expected)))
+        Self::new(format!(
+            "an array of {} has the wrong length: write {}",
+            counted(found as u64, "value"),
+            plain(expected)
+        ))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -93,13 +98,13 @@ impl serde::de::Error for Fault {
     }
 }
 
-/// A number in at most 24 characters.
+/// Returns the number in at most 24 characters.
 fn float(number: f64) -> String {
     let is_plain = number == 0.0 || (1e-5..1e16).contains(&number.abs());
     if is_plain { number.to_string() } else { format!("{number:e}") }
 }
 
-/// What was found, in the words of a scenario's author.
+/// Returns the value as written in a scenario.
 fn found_as_written(found: &Unexpected<'_>) -> String {
     match found {
         Unexpected::Str(text) => format!("\"{}\"", quoted(text)),
@@ -113,14 +118,14 @@ fn found_as_written(found: &Unexpected<'_>) -> String {
     }
 }
 
-/// Rust's names of types mean nothing to a scenario's author.
+/// Returns what is expected, with serde's names of Rust types replaced by TOML terms.
 fn plain(expected: &dyn Expected) -> String {
     let range = |low: i128, high: i128| format!("a whole number from {low} to {high}");
     match expected.to_string().as_str() {
         "u8" => range(0, u8::MAX.into()),
         "u16" => range(0, u16::MAX.into()),
         "u32" => range(0, u32::MAX.into()),
-        // TOML's whole numbers have a sign.
+        // Whole numbers of TOML are signed.
         "u64" | "usize" => range(0, i64::MAX.into()),
         "i32" => range(i32::MIN.into(), i32::MAX.into()),
         "i64" => range(i64::MIN.into(), i64::MAX.into()),
@@ -153,9 +158,9 @@ impl<'de> Deserializer<'de> for &Value {
             Data::Array(values) => {
                 let mut elements = Elements { values: values.iter(), index: 0 };
                 let read = visitor.visit_seq(&mut elements)?;
-                // Of an array of fixed length no more is asked for: what nobody reads would be dropped without a word.
+                // A type of fixed length reads only its elements: further elements would be ignored silently.
                 if elements.values.len() > 0 {
-                    let found = so_many(values.len(), "value");
+                    let found = counted(values.len() as u64, "value");
                     let message =
                         format!("an array of {found} has the wrong length: write an array of {}", elements.index);
                     return Err(Fault::new(message));
@@ -167,7 +172,7 @@ impl<'de> Deserializer<'de> for &Value {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        // TOML has no null: what is written is there.
+        // TOML has no null: a present key has a value.
         visitor.visit_some(self)
     }
 
@@ -183,7 +188,7 @@ impl<'de> Deserializer<'de> for &Value {
     ) -> Result<V::Value, Fault> {
         match &self.data {
             Data::Text(text) => visitor.visit_enum(Choice { name: text, content: None }),
-            Data::Table(table) if let Some((name, entry)) = chosen(table) => {
+            Data::Table(table) if let Some((name, entry)) = selected(table) => {
                 visitor.visit_enum(Choice { name, content: Some(written(entry)) })
             }
             Data::Table(table) => {
@@ -203,7 +208,7 @@ impl<'de> Deserializer<'de> for &Value {
     }
 }
 
-/// What stands where a word or a table should.
+/// Returns the value as written, and for arrays and tables the type.
 pub(crate) fn as_written(value: &Value) -> String {
     match &value.data {
         Data::Text(text) => found_as_written(&Unexpected::Str(text)),
@@ -216,13 +221,13 @@ pub(crate) fn as_written(value: &Value) -> String {
     }
 }
 
-/// One of several: a word by itself, or the only key of a table, with what stands behind it.
+/// Variant of an enum: a string, or the only key of a table with its value.
 struct Choice<'a> {
     name: &'a str,
     content: Option<Cow<'a, Value>>,
 }
 
-/// Who writes a law writes all of it: nothing is kept of a preset's that happens to be of the same name.
+/// Returns the value of a variant without the keys of the preset: a variant is written in full.
 fn written(Entry { key, value }: &Entry) -> Cow<'_, Value> {
     let Data::Table(table) = &value.data else { return Cow::Borrowed(value) };
     if *key == Origin::Preset {
@@ -267,16 +272,16 @@ impl<'de> serde::de::VariantAccess<'de> for Choice<'_> {
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
-        self.newtype_variant_seed(example::Whole(visitor))
+        self.newtype_variant_seed(example::WholeValue(visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
-        self.newtype_variant_seed(example::Whole(visitor))
+        self.newtype_variant_seed(example::WholeValue(visitor))
     }
 }
 
-/// Which key of a table says what it is: the only one, or the only one that is written, over that of a preset.
-fn chosen(table: &Table) -> Option<(&String, &Entry)> {
+/// Returns the key of a table that names the variant: the only key, or the only key that is not from the preset.
+fn selected(table: &Table) -> Option<(&String, &Entry)> {
     let mut written = table.iter().filter(|(_, entry)| table.len() == 1 || entry.key != Origin::Preset);
     written.next().filter(|_| written.next().is_none())
 }

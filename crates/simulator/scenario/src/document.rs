@@ -1,4 +1,4 @@
-//! The text of a scenario as a tree of values that know where they came from.
+//! The text of a scenario as a tree of values, each with its origin for error messages.
 
 use crate::path::{Path, Step};
 use crate::suggest::quoted;
@@ -6,47 +6,47 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where a value was written.
+/// Origin of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Origin {
-    /// In the scenario's text, at these bytes.
+    /// Byte range in the scenario's text.
     Text(Range<usize>),
-    /// In the override of this key.
+    /// Override of this key.
     Set(Arc<str>),
-    /// In a `--vary` of this key; of several the how manieth, from 0.
+    /// Key of a `--vary` and its position among all, from 0.
     Vary(Arc<str>, usize),
-    /// In an option of the command line that stands for a key, such as `--rate`.
+    /// Command-line option that sets a key, such as `--rate`.
     Option(Arc<str>),
-    /// Nowhere: a preset or a default.
+    /// A preset or a default.
     #[default]
     Preset,
 }
 
-/// A value and where it was written.
+/// Value with its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) origin: Origin,
     pub(crate) data: Data,
 }
 
-/// What a value is, in TOML's sorts.
+/// Value of a TOML type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     Text(String),
-    /// TOML's 64 signed bits, and the unsigned ones of a preset.
+    /// Signed 64-bit integer of TOML, or unsigned 64-bit integer of a preset.
     Integer(i128),
     Float(f64),
     Boolean(bool),
-    /// No key of a scenario takes one; kept to say so.
+    /// Kept for an error message: no key of a scenario takes a date.
     Datetime(String),
     Array(Vec<Value>),
     Table(Table),
 }
 
-/// Keys in alphabetical order, each with its own place and its value.
+/// Entries by key, in alphabetical order.
 pub(crate) type Table = BTreeMap<String, Entry>;
 
-/// One key of a table.
+/// Origin of a key, and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) key: Origin,
@@ -54,20 +54,20 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns whether an override has written the value. A text has a key and its value at different bytes.
+    /// Returns whether an override set the value. In a text, a key and its value have different byte ranges.
     pub(crate) fn is_overridden(&self) -> bool {
         self.key == self.value.origin && self.key != Origin::Preset
     }
 }
 
-/// The longest text that is read.
+/// Maximum length of a text, in bytes.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
-/// The most values that are read: each takes a hundred times the two bytes that it may be written in.
+/// Maximum number of values. A value of two bytes of text can take a hundred times as much memory.
 pub(crate) const MAX_VALUES: usize = 1_000_000;
-/// Tables and arrays within one another; a scenario needs five.
+/// Maximum nesting depth of tables and arrays; a scenario needs five.
 const MAX_DEPTH: usize = 16;
 
-/// Reason why a text is no document.
+/// Reason why a text cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
     #[error("the scenario has {0} bytes: at most {MAX_BYTES} are read")]
@@ -76,7 +76,7 @@ pub(crate) enum DocumentError {
     Values(usize),
     #[error("tables and arrays are nested more than {MAX_DEPTH} deep; a scenario needs five")]
     Depth,
-    /// The parser's messages are one or more lines.
+    /// Error of the parser; its message has one or more lines.
     #[error("this is not TOML: {}", .0.message().trim().replace('\n', ", "))]
     Toml(toml::de::Error),
     #[error("{} is out of range: the largest whole number is {}", quoted(.0), i64::MAX)]
@@ -87,17 +87,17 @@ pub(crate) enum DocumentError {
     NotWritten(#[from] toml::ser::Error),
 }
 
-/// A reason, and where in the text it is.
+/// Error with its origin.
 pub(crate) struct Unreadable {
     pub(crate) origin: Origin,
     pub(crate) error: DocumentError,
 }
 
-/// Reads a whole TOML text.
+/// Parses a TOML document.
 pub(crate) fn parse(text: &str) -> Result<Value, Unreadable> {
     check_size(text).map_err(|error| Unreadable { origin: Origin::Preset, error })?;
     let table = toml::de::DeTable::parse(text).map_err(|error| {
-        // Without a place the text ended too early.
+        // An error without a span is at the end of the text.
         let span = error.span().unwrap_or(text.len()..text.len());
         Unreadable { origin: Origin::Text(span), error: DocumentError::Toml(error) }
     })?;
@@ -105,7 +105,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Unreadable> {
     Ok(Value { data: Data::Table(convert_table(table.into_inner(), 0)?), origin: Origin::Text(span) })
 }
 
-/// Checks that a text is short enough to be read.
+/// Checks the length of a text and estimates its number of values.
 pub(crate) fn check_size(text: &str) -> Result<(), DocumentError> {
     if text.len() > MAX_BYTES {
         return Err(DocumentError::Bytes(text.len()));
@@ -114,8 +114,8 @@ pub(crate) fn check_size(text: &str) -> Result<(), DocumentError> {
     if values > MAX_VALUES { Err(DocumentError::Values(values)) } else { Ok(()) }
 }
 
-/// Reads one value of an override: TOML if it is, else a table or an array of such values, as `{kind=codel}` is, else the bare
-/// text.
+/// Parses one value of an override: as TOML, or else as a table or an array of unquoted strings such as `{kind=codel}`,
+/// or else as a string.
 pub(crate) fn parse_value(text: &str, origin: &Origin) -> Result<Value, DocumentError> {
     check_size(text)?;
     let data = match toml::de::DeValue::parse(text) {
@@ -123,11 +123,11 @@ pub(crate) fn parse_value(text: &str, origin: &Origin) -> Result<Value, Document
         Err(_) => unquoted(text, origin, 0).unwrap_or_else(|| Data::Text(text.to_owned())),
     };
     let mut value = Value { data, origin: origin.clone() };
-    value.relabel(origin);
+    value.set_origin(origin);
     Ok(value)
 }
 
-/// Reads an inline table or an array whose texts have no quotes. A shell removes quotes, and a table in a label has none.
+/// Parses an inline table or an array with unquoted strings. A shell removes quotes, and tables in labels have none.
 fn unquoted(text: &str, origin: &Origin, depth: usize) -> Option<Data> {
     let within = |open, close| text.strip_prefix(open)?.strip_suffix(close);
     let value = |text: &str| -> Option<Value> {
@@ -155,7 +155,7 @@ fn unquoted(text: &str, origin: &Origin, depth: usize) -> Option<Data> {
     Some(Data::Table(table))
 }
 
-/// Splits a text at the commas that are in no quotes, brackets or braces.
+/// Splits a text at the commas outside of quotes, brackets and braces.
 pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut quote) = (Vec::new(), 0, 0u32, None);
     for (place, c) in text.char_indices() {
@@ -176,7 +176,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The values under a preset, which JSON holds exactly; null is an absent key.
+/// Converts a preset from JSON, which is exact; null is an absent key.
 pub(crate) fn preset(value: serde_json::Value) -> Option<Value> {
     use serde_json::Value as Json;
     let data = match value {
@@ -199,14 +199,14 @@ pub(crate) fn preset(value: serde_json::Value) -> Option<Value> {
     Some(Value { origin: Origin::Preset, data })
 }
 
-/// Lays the keys of `written` over those of `base`, also within tables that both have.
-pub(crate) fn lay_over(base: &mut Table, written: &Table) {
+/// Merges the keys of `written` into `base`, recursively for tables.
+pub(crate) fn merge(base: &mut Table, written: &Table) {
     for (key, entry) in written {
         match (base.get_mut(key), &entry.value.data) {
             (Some(Entry { key: origin, value: Value { data: Data::Table(below), .. } }), Data::Table(above)) => {
-                // It is written, if not all that is in it.
+                // The table is written, although some of its keys are of the preset.
                 *origin = entry.key.clone();
-                lay_over(below, above);
+                merge(below, above);
             }
             _ => {
                 base.insert(key.clone(), entry.clone());
@@ -281,25 +281,25 @@ impl Value {
         }
     }
 
-    /// Where the value at `path` was written, or the nearest table above it that was.
+    /// Returns the origin of the value at `path`, or of its nearest existing parent.
     pub(crate) fn locate(&self, path: &Path) -> Origin {
         let (_, key, value) = self.walk(path);
-        // The place of a value is the value, that of a table is its name.
+        // A table is located by its key, any other value by itself.
         if value.table().is_some() { key } else { value.origin.clone() }
     }
 
-    /// Where the key at the end of `path` was written, or the nearest table above it that was.
+    /// Returns the origin of the last key of `path`, or of its nearest existing parent.
     pub(crate) fn locate_key(&self, path: &Path) -> Origin {
         let (complete, key, _) = self.walk(path);
         if complete { key } else { self.locate(path) }
     }
 
-    /// Whether there is a value at `path`.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.walk(path).0
     }
 
-    /// As far down `path` as there are values: whether that is all of it, the last key's origin, the last value.
+    /// Follows `path` as far as values exist. Returns whether its end was reached, the origin of the last key, and the
+    /// last value.
     fn walk(&self, path: &Path) -> (bool, Origin, &Self) {
         let mut at = self;
         let mut key = Origin::Preset;
@@ -321,7 +321,7 @@ impl Value {
         (true, key, at)
     }
 
-    /// Whether both are the same, wherever they were written.
+    /// Returns whether both values are equal, regardless of their origin.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         match (&self.data, &other.data) {
             (Data::Array(these), Data::Array(those)) => {
@@ -337,7 +337,7 @@ impl Value {
         }
     }
 
-    /// How many values this is made of; a long text counts as several, by the memory that it takes.
+    /// Returns the number of values in this value; a long string counts as several, by its memory.
     pub(crate) fn size(&self) -> usize {
         const BYTES_A_VALUE: usize = 64;
         match &self.data {
@@ -348,14 +348,14 @@ impl Value {
         }
     }
 
-    /// Says of all that this is made of that it was written at `origin`.
-    pub(crate) fn relabel(&mut self, origin: &Origin) {
+    /// Sets the origin of this value and of all values in it.
+    pub(crate) fn set_origin(&mut self, origin: &Origin) {
         self.origin = origin.clone();
         match &mut self.data {
-            Data::Array(values) => values.iter_mut().for_each(|value| value.relabel(origin)),
+            Data::Array(values) => values.iter_mut().for_each(|value| value.set_origin(origin)),
             Data::Table(table) => table.values_mut().for_each(|entry| {
                 entry.key = origin.clone();
-                entry.value.relabel(origin);
+                entry.value.set_origin(origin);
             }),
             _ => {}
         }

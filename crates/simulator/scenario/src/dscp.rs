@@ -1,49 +1,48 @@
-//! The DSCP of a flow's packets: one for all, or one for each kind of media.
+//! `dscp` of a `[[flow]]`: one DSCP for all packets, or one for each kind of media.
 
 use headway_units::{Dscp, MediaKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// As written.
+/// DSCP of a flow as written in a scenario.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum DscpTable {
-    /// All packets bear it.
+    /// DSCP of all packets.
     All(Dscp),
-    /// Packets of each kind bear their own.
+    /// DSCP of the packets of each kind.
     ByKind(KindsTable),
 }
 
-/// A DSCP for each kind of media. What has no kind, such as an acknowledgement or a report, is data.
+/// DSCP of each kind of media. Acknowledgements and reports are data.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct KindsTable {
-    /// Anything else: a file, filler, acknowledgements and reports.
+    /// All other packets: files, padding, acknowledgements and reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<Dscp>,
-    /// Sound.
+    /// Audio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) audio: Option<Dscp>,
-    /// Video of no particular frame type.
+    /// Video without a frame type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video: Option<Dscp>,
-    /// Video frames that stand alone.
+    /// I frames: coded without reference to other frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video_i: Option<Dscp>,
-    /// Video frames predicted from earlier ones.
+    /// P frames: predicted from earlier frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video_p: Option<Dscp>,
-    /// Video frames predicted from both sides.
+    /// B frames: predicted from earlier and later frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video_b: Option<Dscp>,
-    /// Kinds that are not written; cs0 if absent.
+    /// Kinds without a key; cs0 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<Dscp>,
 }
 
 impl KindsTable {
-    /// Where the DSCP of a kind is written.
     pub(crate) fn of_mut(&mut self, kind: MediaKind) -> &mut Option<Dscp> {
         match kind {
             MediaKind::Data => &mut self.data,
@@ -56,12 +55,12 @@ impl KindsTable {
     }
 }
 
-/// The DSCP of a flow's packets of each kind of media.
+/// DSCP of a flow's packets, by kind of media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDscp([Dscp; MediaKind::ALL.len()]);
 
 impl FlowDscp {
-    /// That of packets of this kind; of those that have none it is [`MediaKind::Data`].
+    /// Returns the DSCP of packets of this kind. Packets without media are [`MediaKind::Data`].
     #[must_use]
     #[inline]
     pub fn of(&self, kind: MediaKind) -> Dscp {
@@ -86,15 +85,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_its_own_and_the_rest_the_other() {
+    fn kinds_without_a_key_have_the_dscp_of_other() {
         let [ef, le] = ["ef", "le"].map(|name| name.parse().unwrap());
         let mut kinds = KindsTable { other: Some(le), ..KindsTable::default() };
         for (index, kind) in MediaKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, index, "what FlowDscp goes by");
+            assert_eq!(kind as usize, index, "FlowDscp is indexed by kind");
             *kinds.of_mut(kind) = Some(ef);
             let table = FlowDscp::from(DscpTable::ByKind(kinds));
             assert!(MediaKind::ALL.into_iter().all(|other| table.of(other) == if other == kind { ef } else { le }));
-            // The key is the kind's name.
             let written = serde_json::to_value(kinds).unwrap();
             assert_eq!(written, serde_json::json!({ kind.name(): "ef", "other": "le" }));
             *kinds.of_mut(kind) = None;

@@ -1,4 +1,4 @@
-//! `e_model` of a `[[flow]]`: the codec by which its speech is rated (ITU-T G.107).
+//! `e_model` of a `[[flow]]`: parameters of the E-model, which rates speech (ITU-T G.107).
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
@@ -6,11 +6,11 @@ use headway_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The codec of a flow's speech, and what the E-model must know of it.
+/// Speech codec of a flow and its parameters in the E-model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct EModelOptions {
-    /// The codec, for the defaults of `ie` and `bpl`.
+    /// Codec, which determines the defaults of `ie` and `bpl`.
     #[schemars(default)]
     pub codec: SpeechCodec,
     /// Equipment impairment factor Ie, 0 to 95; the codec's if absent.
@@ -21,15 +21,15 @@ pub struct EModelOptions {
     #[schemars(range(min = 1, max = 100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bpl: Option<f64>,
-    /// BurstR, 1 to 100: mean length of bursts of losses by that of random losses; 1 is random.
-    #[schemars(default = "random", range(min = 1, max = 100))]
+    /// Burst ratio BurstR, 1 to 100: mean length of loss bursts divided by that of random loss; 1 for random loss.
+    #[schemars(default = "random_loss", range(min = 1, max = 100))]
     pub burst_ratio: f64,
-    /// Delay in the codec, packetization and look-ahead, which the lifetime does not contain; up to 1s.
+    /// Delay of the codec, packetization and look-ahead, which is not part of the lifetime; up to 1s.
     #[schemars(default = "one_packet")]
     pub codec_delay: Duration,
 }
 
-/// A codec of narrowband speech in ITU-T G.113 appendix I.
+/// Codec of narrowband speech in ITU-T G.113 appendix I.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpeechCodec {
@@ -56,7 +56,7 @@ impl SpeechCodec {
     }
 }
 
-const fn random() -> f64 {
+const fn random_loss() -> f64 {
     1.0
 }
 
@@ -66,7 +66,13 @@ const fn one_packet() -> Duration {
 
 impl Default for EModelOptions {
     fn default() -> Self {
-        Self { codec: SpeechCodec::default(), ie: None, bpl: None, burst_ratio: random(), codec_delay: one_packet() }
+        Self {
+            codec: SpeechCodec::default(),
+            ie: None,
+            bpl: None,
+            burst_ratio: random_loss(),
+            codec_delay: one_packet(),
+        }
     }
 }
 
@@ -84,7 +90,6 @@ impl EModelOptions {
     }
 }
 
-/// Reads the table, if it is written.
 pub(crate) fn read(flow: &mut Open<'_, '_>) -> Option<EModelOptions> {
     let (value, path) = (flow.value("e_model")?, flow.path.key("e_model"));
     let mut table = flow.reader.open(value, &path, &VOCABULARY.e_model)?;

@@ -1,4 +1,4 @@
-//! The files that a scenario names. Who calls reads them: nothing here touches a disk.
+//! Traces and captures in files that a scenario names. The caller reads the files; this module does no I/O.
 
 use crate::path::Path;
 use crate::reader::Reader;
@@ -11,16 +11,16 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
-/// Where the files that a scenario names come from.
+/// Access to the files that a scenario names.
 pub trait Files {
-    /// Returns the contents of the file at `path`, which is as the scenario writes it: relative to the scenario's own place.
+    /// Returns the contents of the file at `path`, which the scenario gives relative to its own folder.
     ///
     /// # Errors
-    /// The file cannot be read, or is longer than `limit` bytes. A longer file must be refused without being read whole.
+    /// The file cannot be read, or has more than `limit` bytes. Implementations must not read more than `limit` bytes.
     fn read(&self, path: &str, limit: u64) -> io::Result<Vec<u8>>;
 }
 
-/// No files at all: a scenario that names one is wrong.
+/// [`Files`] without any file: a scenario that names a file fails to load.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -30,10 +30,10 @@ impl Files for NoFiles {
     }
 }
 
-/// The most bytes of all files of one scenario together.
-const MOST_BYTES: u64 = 256 << 20;
+/// Maximum total size of the files of a scenario, in bytes.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Reason why a file is not what a scenario reads there.
+/// Error of a file that a scenario names.
 #[derive(Debug, thiserror::Error)]
 enum TraceError<'a> {
     #[error("cannot read \"{}\": {error}", quoted(file))]
@@ -44,27 +44,27 @@ enum TraceError<'a> {
     Malformed { file: &'a str, what: &'static str, error: Box<dyn Error> },
 }
 
-/// What the files hold that a scenario names, each read once.
+/// Contents of the files that a scenario names. Each file is read once.
 pub(crate) struct Traces<'a> {
     files: &'a dyn Files,
-    /// How many bytes more may be read.
+    /// Remaining bytes of [`MAX_FILE_BYTES`].
     left: u64,
     media: Known<Trace>,
     captures: Known<Capture>,
     losses: Known<LossTrace>,
     capacities: Known<CapacityTrace>,
-    /// Where in the scenario, and what its user should know about the file.
+    /// Warnings about files, with their path in the scenario.
     pub(crate) notes: Vec<(Path, String)>,
 }
 
-/// By the file's name; `None` for one that could not be read, which was told.
+/// Contents by file name; `None` if the file could not be read, which has been reported.
 type Known<T> = BTreeMap<String, Option<Arc<T>>>;
 
 impl<'a> Traces<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
         Self {
             files,
-            left: MOST_BYTES,
+            left: MAX_FILE_BYTES,
             media: Known::new(),
             captures: Known::new(),
             losses: Known::new(),
@@ -73,7 +73,8 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns what the source at `path` plays from its file: `None` if it has no file, `Some(None)` if it could not be read.
+    /// Returns the trace that the source at `path` plays: `None` if it has no file, `Some(None)` if it could not be
+    /// read.
     pub(crate) fn source(
         &mut self,
         reader: &mut Reader<'_>,
@@ -93,13 +94,13 @@ impl<'a> Traces<'a> {
         }))
     }
 
-    /// The media trace that the key at `path` names; `None` if it could not be read.
+    /// Returns the media trace that the key at `path` names; `None` if it could not be read.
     fn media(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<Trace>> {
         if let Some(known) = self.media.get(file) {
             return known.clone();
         }
-        let trace = self.fresh(file, Trace::LARGEST_TEXT, "trace", || trace_of(file), Trace::parse);
-        known(&mut self.media, reader, path, file, trace)
+        let trace = self.fresh(file, Trace::LARGEST_TEXT, "trace", || trace_command(file), Trace::parse);
+        store(&mut self.media, reader, path, file, trace)
     }
 
     /// Returns the packet capture that the key at `path` names; `None` if it could not be read.
@@ -111,27 +112,27 @@ impl<'a> Traces<'a> {
         let capture = bytes.and_then(|bytes| {
             Capture::parse(&bytes).map_err(|error| TraceError::Unreadable { file, error: error.into() })
         });
-        known(&mut self.captures, reader, path, file, capture)
+        store(&mut self.captures, reader, path, file, capture)
     }
 
-    /// The loss trace that the key at `path` names; `None` if it could not be read.
+    /// Returns the loss trace that the key at `path` names; `None` if it could not be read.
     pub(crate) fn loss(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<LossTrace>> {
         if let Some(known) = self.losses.get(file) {
             return known.clone();
         }
-        let right = || "a loss trace has packets, such as 00100, or steps, such as 12.5,0.1".to_owned();
-        let trace = self.fresh(file, LossTrace::LARGEST_TEXT, "loss trace", right, LossTrace::parse);
-        known(&mut self.losses, reader, path, file, trace)
+        let expected = || "a loss trace has packets, such as 00100, or steps, such as 12.5,0.1".to_owned();
+        let trace = self.fresh(file, LossTrace::LARGEST_TEXT, "loss trace", expected, LossTrace::parse);
+        store(&mut self.losses, reader, path, file, trace)
     }
 
-    /// The capacity trace that the key at `path` names; `None` if it could not be read.
+    /// Returns the capacity trace that the key at `path` names; `None` if it could not be read.
     pub(crate) fn capacity(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<CapacityTrace>> {
         if let Some(known) = self.capacities.get(file) {
             return known.clone();
         }
-        let right = || "a capacity trace has lines of milliseconds, such as 12".to_owned();
-        let trace = self.fresh(file, CapacityTrace::LARGEST_TEXT, "capacity trace", right, CapacityTrace::parse);
-        known(&mut self.capacities, reader, path, file, trace)
+        let expected = || "a capacity trace has lines of milliseconds, such as 12".to_owned();
+        let trace = self.fresh(file, CapacityTrace::LARGEST_TEXT, "capacity trace", expected, CapacityTrace::parse);
+        store(&mut self.capacities, reader, path, file, trace)
     }
 
     fn fresh<'f, T, E: Error + 'static>(
@@ -139,13 +140,13 @@ impl<'a> Traces<'a> {
         file: &'f str,
         largest: Bytes,
         what: &'static str,
-        right: impl FnOnce() -> String,
+        expected: impl FnOnce() -> String,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, TraceError<'f>> {
         let bytes = self.read(file, largest)?;
-        // Some recordings begin like text.
+        // Some binary recordings are valid UTF-8.
         let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-        let text = text.ok_or_else(|| TraceError::NotText { file, expected: right() })?;
+        let text = text.ok_or_else(|| TraceError::NotText { file, expected: expected() })?;
         parse(&text).map_err(|error| TraceError::Malformed { file, what, error: error.into() })
     }
 
@@ -158,8 +159,8 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// How a recording becomes a trace: the command of docs/src/sources.md.
-fn trace_of(file: &str) -> String {
+/// Returns the command that converts a recording to a trace (docs/src/sources.md).
+fn trace_command(file: &str) -> String {
     let quoted = file.replace('\'', "'\\''");
     format!(
         "convert a recording to a trace with ffprobe -v error -show_entries \
@@ -167,8 +168,8 @@ fn trace_of(file: &str) -> String {
     )
 }
 
-/// Reports the error of a file once, and remembers the file.
-fn known<T>(
+/// Reports the error of a file and stores its contents, so that an error is reported once.
+fn store<T>(
     all: &mut Known<T>,
     reader: &mut Reader<'_>,
     path: &Path,

@@ -1,76 +1,76 @@
-//! `[[flow]]`: a sender and its receiver, or many alike.
+//! `[[flow]]`: a sender and its receiver, or several replicas of them.
 
-use crate::chosen::Chosen;
 use crate::document::{Data, Value};
 use crate::dscp::{DscpTable, FlowDscp, KindsTable};
 use crate::e_model::EModelOptions;
 use crate::files::Traces;
-use crate::limits::MOST_REPLICAS;
+use crate::kind_options::KindOptions;
+use crate::limits::MAX_REPLICAS;
 use crate::names::{Names, check_name, count, numbered, pairs};
 use crate::path::Path;
 use crate::reader::{Open, Reader};
-use crate::suggest::so_many;
 use crate::transport::Transport;
 use crate::vocabulary::VOCABULARY;
 use foldhash::fast::RandomState;
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
+use headway_units::counted;
 use headway_units::{Dialect, Duration, Instant, MediaKind};
 use indexmap::IndexSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A sender and its receiver, or many alike.
+/// Sender and receiver, or several replicas of them.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct FlowTable {
-    /// Letters, digits and _ - . : up to 64.
+    /// Name: 1 to 64 letters, digits and _ - . :
     pub(crate) name: String,
-    /// The node that sends. If it has replicas, each of them sends.
+    /// Sending node. If it has replicas, each of them sends.
     pub(crate) from: String,
-    /// The node that receives. If it has replicas, each of them receives.
+    /// Receiving node. If it has replicas, each of them receives.
     pub(crate) to: String,
-    /// How many there are, called name1, name2 and so on; as many as the nodes' replicas if absent.
+    /// Number of replicas, called name1, name2 and so on; the number of the nodes' replicas if absent.
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
-    /// When the source starts.
+    /// Start time of the source.
     #[schemars(default)]
     pub(crate) start: StartTable,
-    /// When the source stops; never if absent.
+    /// Stop time of the source, after its start; none if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Duration>,
-    /// ns-2's `fid_` in its traces, replicas the same; the flow's number, from 1, if absent.
+    /// Flow id (`fid_`) in ns-2 traces, equal for all replicas; the flow's number, from 1, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fid: Option<u32>,
-    /// The DSCP of its packets, answers too; cs0 if absent.
+    /// DSCP of the flow's packets in both directions; cs0 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dscp: Option<DscpTable>,
-    /// The codec by which the E-model rates its speech; G.711 with packet-loss concealment if absent.
+    /// Codec with which the E-model rates the flow's speech; G.711 with packet-loss concealment if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) e_model: Option<EModelOptions>,
-    /// Whose rules the options of this flow follow.
+    /// Dialect of the options of this flow: the implementation whose defaults they have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
-    /// What carries the packets.
-    pub(crate) transport: Chosen<Transport>,
-    /// What waits for the transport's rate controller, and which of it goes next; fifo if absent. Transports without a rate
-    /// controller have none.
+    /// Transport and its options.
+    pub(crate) transport: KindOptions<Transport>,
+    /// Queue of packets that wait for the transport's rate controller; fifo if absent. Transports without a rate
+    /// controller have no send queue.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) send_queue: Option<Chosen<SendQueueOptions>>,
-    /// What the application sends.
-    pub(crate) source: Chosen<SourceOptions>,
+    pub(crate) send_queue: Option<KindOptions<SendQueueOptions>>,
+    /// Source of the application's data.
+    pub(crate) source: KindOptions<SourceOptions>,
 }
 
-/// When a flow's source starts.
+/// Start time of a flow's source.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum StartTable {
-    /// All replicas then.
+    /// Start time of all replicas.
     At(Duration),
-    /// Each replica at its own time, in order.
+    /// Start time of each replica, in order.
     Each(Vec<Duration>),
-    /// Each replica evenly anywhere in a time.
+    /// Uniformly distributed start time of each replica.
     Uniform(UniformTable),
 }
 
@@ -80,54 +80,54 @@ impl Default for StartTable {
     }
 }
 
-/// Evenly anywhere in a time.
+/// Uniform distribution of a time.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct UniformTable {
-    /// From the first to before the second.
+    /// Bounds; the second is exclusive.
     pub(crate) uniform: [Duration; 2],
 }
 
-/// One sender and its receiver. Replicas share their options.
+/// Sender and receiver. Replicas share their options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// No two flows have the same.
+    /// Unique name.
     pub name: String,
-    /// The sender: index into [`Scenario::nodes`](crate::Scenario::nodes).
+    /// Sending node: index into [`Scenario::nodes`](crate::Scenario::nodes).
     pub from: usize,
-    /// The receiver: index into [`Scenario::nodes`](crate::Scenario::nodes), another one.
+    /// Receiving node: index into [`Scenario::nodes`](crate::Scenario::nodes); differs from `from`.
     pub to: usize,
-    /// When the source starts.
+    /// Start time of the source.
     pub start: Start,
-    /// Nothing new is sent from here on; after the start.
+    /// Time after which no new data is sent; after the start.
     pub stop: Option<Instant>,
-    /// ns-2's flow id, in its traces; without one they have the flow's number, from 1.
+    /// Flow id in ns-2 traces; the flow's number, from 1, if absent.
     pub fid: Option<u32>,
-    /// The DSCP of its packets and of what answers them.
+    /// DSCP of the packets in both directions.
     pub dscp: FlowDscp,
-    /// The codec by which its speech is rated.
+    /// Codec with which the E-model rates the flow's speech.
     pub e_model: EModelOptions,
-    /// What carries the packets.
+    /// Transport and its options.
     pub transport: Arc<Transport>,
-    /// What waits for the transport's rate controller; without one it is not used.
+    /// Queue of packets that wait for the transport's rate controller; unused without a rate controller.
     pub send_queue: Arc<SendQueueOptions>,
-    /// What the application sends.
+    /// Source of the application's data.
     pub source: Arc<SourceOptions>,
-    /// What the source plays from its file; flows may share it.
+    /// Trace that the source plays from its file; flows may share it.
     pub trace: Option<Arc<Trace>>,
 }
 
-/// When a flow starts.
+/// Start time of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Then.
+    /// Fixed time.
     At(Instant),
-    /// Uniform in [first, second), drawn from the flow's own random stream.
+    /// Uniformly distributed in [first, second), drawn from the flow's random stream.
     Uniform(Duration, Duration),
 }
 
 impl Start {
-    /// The first instant at which it may be.
+    /// Returns the earliest possible start time.
     #[must_use]
     pub fn earliest(&self) -> Instant {
         match *self {
@@ -168,14 +168,14 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, d
         open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
     }
     let send_queue = match (open.value("send_queue"), &transport) {
-        (Some(_), Some(Chosen { options, .. })) if options.controller().is_none() => {
-            // It is read for its mistakes, and not used: transports are changed from the command line.
+        (Some(_), Some(KindOptions { options, .. })) if options.controller().is_none() => {
+            // Read only to report errors: the transport may be set from the command line.
             open.options::<SendQueueOptions>("send_queue", dialect, &VOCABULARY.send_queue);
             None
         }
         (Some(_), _) => open.options("send_queue", dialect, &VOCABULARY.send_queue),
-        (None, Some(Chosen { options, .. })) => {
-            options.controller().map(|_| Chosen::preset(SendQueueOptions::fifo(dialect)))
+        (None, Some(KindOptions { options, .. })) => {
+            options.controller().map(|_| KindOptions::preset(SendQueueOptions::fifo(dialect)))
         }
         (None, None) => None,
     };
@@ -234,7 +234,7 @@ fn uniform(open: &mut Open<'_, '_>) -> Option<StartTable> {
     Some(StartTable::Uniform(UniformTable { uniform: bounds }))
 }
 
-/// Makes the flows of the tables, and returns the number of the table of each.
+/// Expands the tables into flows. Returns the flows and the index of the table of each.
 pub(crate) fn expand(
     reader: &mut Reader<'_>,
     tables: &[FlowTable],
@@ -254,26 +254,26 @@ pub(crate) fn expand(
         let ([Some(from), Some(to)], None | Some(Some(_))) = (ends, &trace) else { continue };
         let trace = trace.flatten();
 
-        let both = [table.from.clone(), table.to.clone()];
-        let Some(replicas) = pairs(reader, &path.key("to"), [from, to], &both) else { continue };
-        let counted = from.count().or(to.count());
-        if let (Some(count), Some(nodes)) = (table.count, counted)
+        let names_of_ends = [table.from.clone(), table.to.clone()];
+        let Some(replicas) = pairs(reader, &path.key("to"), [from, to], &names_of_ends) else { continue };
+        let node_replicas = from.count().or(to.count());
+        if let (Some(count), Some(nodes)) = (table.count, node_replicas)
             && count != nodes as u64
         {
             let message = format!("count = {count} does not match the {nodes} replicas of its node: leave count out");
             reader.wrong(&path.key("count"), message);
             continue;
         }
-        let many = table.count.is_some() || counted.is_some();
+        let has_replicas = table.count.is_some() || node_replicas.is_some();
         let replicas = table.count.map_or(replicas, |count| count as usize);
-        if (flows.len() + replicas) as u64 > MOST_REPLICAS {
-            reader.wrong(&path, format!("there are too many flows: at most {MOST_REPLICAS}"));
+        if (flows.len() + replicas) as u64 > MAX_REPLICAS {
+            reader.wrong(&path, format!("there are too many flows: at most {MAX_REPLICAS}"));
             return None;
         }
         if let StartTable::Each(starts) = &table.start
             && starts.len() != replicas
         {
-            let (times, flows) = (so_many(starts.len(), "time"), so_many(replicas, "flow"));
+            let (times, flows) = (counted(starts.len() as u64, "time"), counted(replicas as u64, "flow"));
             let message = format!("{times} for {flows}: write one for each");
             reader.wrong(&path.key("start"), message);
             continue;
@@ -283,7 +283,7 @@ pub(crate) fn expand(
         let source = Arc::new(table.source.options.clone());
         flows.reserve(replicas);
         for replica in 0..replicas {
-            let name = if many { numbered(&table.name, replica as u64 + 1) } else { table.name.clone() };
+            let name = if has_replicas { numbered(&table.name, replica as u64 + 1) } else { table.name.clone() };
             let (from, to) = (from.replica(replica), to.replica(replica));
             if from == to {
                 let message = format!("a flow cannot go from \"{}\" to itself", names.nodes[from]);
@@ -317,7 +317,7 @@ pub(crate) fn expand(
     Some((flows, flow_tables))
 }
 
-/// The send queue of a transport that has none.
+/// Returns the options of the send queue of a transport without one.
 fn unused() -> SendQueueOptions {
     SendQueueOptions::fifo(Dialect::default())
 }

@@ -1,10 +1,9 @@
-//! `host` of a `[[node]]`: what receiving costs there.
+//! `host` of a `[[node]]`: the CPU time of receiving, and the queues in front of it.
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
 use headway_link::HostOptions;
 
-/// What is written of it, if anything is.
 pub(crate) fn read(node: &mut Open<'_, '_>) -> Option<HostOptions> {
     let value = node.value("host")?;
     let path = node.path.key("host");

@@ -1,33 +1,34 @@
-//! The range of a key whose type allows more: the error about `ecn_least_window = -1` shows 1 or 2, not the range of 32 bits.
+//! The range of a key whose type allows more: the error about `ecn_least_window = -1` shows 1 or 2, not the range of 32
+//! bits.
 //!
-//! Only the checks of options know the ranges of keys. So this module checks the smallest and the largest value of the type in place
-//! of the written one, and the message contains the results.
+//! Only the checks of options know the ranges of keys. So this module checks the smallest and the largest value of the
+//! type in place of the written one, and the message contains the results.
 
 use crate::de::Fault;
 use crate::document::{Data, Table, Value};
 use crate::path::Step;
-use crate::reader::laid_over;
+use crate::reader::with_preset;
 use headway_units::{OptionError, SchemaRegistry, number_and_unit};
 
-/// Larger tables are not tried with other values: each try copies the table.
-const MOST_VALUES: usize = 1000;
-/// Units of quantities of which a number is written without one.
+/// Maximum number of values of a table: each check copies the table.
+const MAX_VALUES: usize = 1000;
+/// Units to try for a value that is written as a bare number.
 const UNITS: [&str; 5] = ["", "s", "B", "bps", "packets"];
 
 /// Returns the fault with the range of its key, if it is about a range and the options' check has a narrower one.
 pub(crate) fn narrowed<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table, fault: Fault) -> Fault {
     let Some(found) = fault.out_of_range.clone() else { return fault };
     let Some(Step::Key(key)) = fault.steps.first() else { return fault };
-    if written.values().map(|entry| entry.value.size()).sum::<usize>() > MOST_VALUES {
+    if written.values().map(|entry| entry.value.size()).sum::<usize>() > MAX_VALUES {
         return fault;
     }
-    let alone: Table =
+    let only_key: Table =
         written.get_key_value(key).map(|(key, entry)| (key.clone(), entry.clone())).into_iter().collect();
-    // What else is written may be wrong, or may be what makes this key right.
+    // Other keys may be wrong, or may be required by this key: check with and without them.
     let check = |data: &Data| {
-        [written, &alone].into_iter().find_map(|table| {
+        [written, &only_key].into_iter().find_map(|table| {
             let table = replaced(table, &fault.steps, data)?;
-            laid_over::<R>(kind, preset, &table).ok().map(|options| options.check())
+            with_preset::<R>(kind, preset, &table).ok().map(|options| options.check())
         })
     };
     let about = |error: OptionError| {
@@ -54,7 +55,7 @@ pub(crate) fn narrowed<R: SchemaRegistry>(kind: &str, preset: &Table, written: &
     Fault { message: format!("{found} is out of range: {range}"), ..fault }
 }
 
-/// Values from the largest down, of which one is the first that the key's type has.
+/// Returns values in descending order. The first that the key's type accepts is its largest.
 fn largest(unit: &str) -> Vec<Data> {
     let numbers = [i64::MAX.into(), u32::MAX.into(), i128::from(u16::MAX), i128::from(u8::MAX), 1].map(Data::Integer);
     let units = if unit.is_empty() { &UNITS[..] } else { &[unit] };
@@ -63,7 +64,7 @@ fn largest(unit: &str) -> Vec<Data> {
     numbers.into_iter().chain(quantities).collect()
 }
 
-/// The table with other data at the end of these steps.
+/// Returns the table with `data` at the end of `steps`.
 fn replaced(table: &Table, steps: &[Step], data: &Data) -> Option<Table> {
     let (Step::Key(key), rest) = steps.split_first()? else { return None };
     let mut table = table.clone();
@@ -79,13 +80,14 @@ fn replaced(table: &Table, steps: &[Step], data: &Data) -> Option<Table> {
     Some(table)
 }
 
-/// Returns the largest value of the type, which the message about it contains: `write a rate from 0bps to 18446744Tbps, in steps of 1bps`.
+/// Returns the largest value of the type from an error message such as `write a rate from 0bps to 18446744Tbps, in
+/// steps of 1bps`.
 fn end_of_type(message: &str) -> Option<&str> {
     let (_, end) = message.rsplit_once(" to ")?;
     Some(end.split(", in ").next().unwrap_or(end))
 }
 
-/// Returns the end of a check's message, which contains the allowed values: `10s is too long; expected at most 1s`.
+/// Returns the allowed values from an error message such as `10s is too long; expected at most 1s`.
 fn allowed(message: &str) -> &str {
     if let Some((_, allowed)) = message.split_once("expected ").or_else(|| message.split_once(": ")) {
         return allowed;

@@ -1,41 +1,46 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # Overview
 //!
-//! [`load`] reads a text and gives a [`Scenario`], plain data with every preset filled in and every replica written
-//! out, or a [`ScenarioError`] that names file, line, key, what is wrong and what would be right. [`plan`] lists the
-//! runs of a text with `[vary]`, [`Document`] does both and reads the text once, [`links`] reads the links alone, [`kind`] the options of one algorithm and [`table`] another file's table in the same words, [`Override`] is `--set`, [`Vary`] is `--vary`, [`schema`] serves editors. Nothing here touches a file: texts
-//! are passed in, and those that a scenario names come from the caller's [`Files`].
+//! [`load`] parses a text into a [`Scenario`]: plain data with all presets applied and all replicas expanded. Its
+//! error, [`ScenarioError`], names the file, the line, the key, what is wrong and what is allowed. [`plan`] lists the
+//! runs of a text with `[vary]`. [`Document`] parses the text once for both.
+//!
+//! [`links`] reads only the links, [`kind`] the options of one algorithm, and [`table`] a table of another file with
+//! the same error messages. [`Override`] is `--set`, [`Vary`] is `--vary`, and [`schema`] is the JSON Schema for
+//! editors.
+//!
+//! The crate does no I/O: texts are passed in, and the files that a scenario names come from the caller's [`Files`].
 #![forbid(unsafe_code)]
 
-mod alone;
 mod attacker;
 mod check;
-mod chosen;
 mod clock;
 mod de;
+mod disabled;
 mod document;
 mod dscp;
 mod e_model;
 mod files;
 mod flow;
+mod fragment;
+mod hop_counts;
 mod host;
 mod key_range;
-mod keys;
+mod kind_options;
 mod limits;
 mod link;
-mod links;
+mod link_file;
 mod load;
 mod names;
 mod node;
-mod off;
+mod option_map;
 mod overrides;
 mod path;
 mod plan;
 mod problem;
 mod quantity;
 mod range;
-mod reach;
 mod reader;
 mod record;
 mod scenario;
@@ -46,7 +51,6 @@ mod vary;
 mod vary_option;
 mod vocabulary;
 
-pub use alone::{kind, table};
 pub use attacker::Attacker;
 pub use check::resend_misfit;
 pub use clock::{ClockOptions, Spread};
@@ -54,11 +58,12 @@ pub use dscp::FlowDscp;
 pub use e_model::{EModelOptions, SpeechCodec};
 pub use files::{Files, NoFiles};
 pub use flow::{Flow, Start};
-pub use keys::{KeyError, options};
-pub use limits::MOST_RUNS;
+pub use fragment::{kind, table};
+pub use limits::MAX_RUNS;
 pub use link::Link;
-pub use links::{DuplexError, Links, links};
+pub use link_file::{DuplexError, Links, links};
 pub use load::{Document, Loaded, load};
+pub use option_map::{KeyError, options};
 pub use overrides::Override;
 pub use plan::{Column, Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};

@@ -1,4 +1,7 @@
-//! `[[link]]`: a link, or many alike.
+//! `[[link]]`: a link, or several replicas of it.
+//!
+//! To add a key that both directions share: add a field to [`LinkTable`], read it in [`read`], apply it in [`expand`],
+//! and regenerate `vocabulary.txt` (see `vocabulary.rs`). Keys that each direction may set are in `link/direction.rs`.
 
 mod changes;
 mod direction;
@@ -8,7 +11,7 @@ mod shaper;
 
 use crate::document::Value;
 use crate::files::Traces;
-use crate::limits::MOST_REPLICAS;
+use crate::limits::MAX_REPLICAS;
 use crate::names::{Names, check_name, check_text, pairs};
 use crate::path::Path;
 use crate::reader::{Open, Reader};
@@ -25,56 +28,56 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A link, in both directions unless `one_way`.
+/// Link in both directions, or in one with `one_way`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, extend("required" = ["between", "delay"]))]
 pub(crate) struct LinkTable {
-    /// A name for overrides, as in link[access].rate.
+    /// Name for overrides, as in link[access].rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// The two ends. A node with replicas makes a link to each of them.
+    /// Nodes at both ends. A node with replicas has a link to each of them.
     pub(crate) between: [String; 2],
-    /// Whether it leads only from the first end to the second.
+    /// Whether the link has only the direction from the first end to the second.
     #[schemars(default)]
     pub(crate) one_way: bool,
-    /// How many events a packet is simulated with.
+    /// Number of events per packet; chosen automatically if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<Events>,
-    /// Whether the record counts the packets of each flow, each way.
+    /// Whether the record counts the packets of each flow in each direction.
     #[schemars(default)]
     pub(crate) by_flow: bool,
-    /// The dialect of the options of this link.
+    /// Dialect of the options of this link: the implementation whose defaults they have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
     #[serde(flatten)]
     pub(crate) direction: Direction,
-    /// The direction from the second end to the first; absent keys are those of the link.
+    /// Direction from the second end to the first; absent keys have the values of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverse: Option<Direction>,
 }
 
-/// How a link is simulated; the record is the same.
+/// Number of events per packet; the record does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Events {
-    /// The departure is computed on arrival: one event a packet.
+    /// One event: the departure time is computed on arrival.
     One,
-    /// Arrival and departure are events of their own.
+    /// Two events: arrival and departure.
     Two,
 }
 
-/// One direction of a link: its name, its ends and its [configuration](Config), to which it dereferences.
+/// One direction of a link. Dereferences to its [configuration](Config).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// `"n1->n2"`: no two links have the same.
+    /// Unique name, such as `"n1->n2"`.
     pub name: String,
-    /// Index into [`Scenario::nodes`](crate::Scenario::nodes).
+    /// Sending node: index into [`Scenario::nodes`](crate::Scenario::nodes).
     pub from: usize,
-    /// Index into [`Scenario::nodes`](crate::Scenario::nodes).
+    /// Receiving node: index into [`Scenario::nodes`](crate::Scenario::nodes).
     pub to: usize,
-    /// Whether the record counts packets by flow there.
+    /// Whether the record counts the packets of each flow.
     pub by_flow: bool,
-    /// The configuration, which replicas share. A change is made to a copy.
+    /// Configuration. Replicas share it; it is copied on write.
     pub config: Arc<Config>,
 }
 
@@ -133,7 +136,7 @@ fn ends(open: &mut Open<'_, '_>) -> Option<[String; 2]> {
     }
 }
 
-/// Makes the directed links of the tables.
+/// Expands the tables into directed links.
 pub(crate) fn expand(
     reader: &mut Reader<'_>,
     tables: &[LinkTable],
@@ -159,21 +162,21 @@ pub(crate) fn expand(
             continue;
         };
         let Some(pairs) = pairs(reader, &between, [a, b], &table.between) else { continue };
-        let Some(there) = table.direction.config(reader, &path, None, traces) else { continue };
-        let back = match &table.reverse {
-            Some(reverse) => reverse.config(reader, &path.key("reverse"), Some((&table.direction, &there)), traces),
-            None => Some(there.clone()),
+        let Some(forward) = table.direction.config(reader, &path, None, traces) else { continue };
+        let reverse = match &table.reverse {
+            Some(reverse) => reverse.config(reader, &path.key("reverse"), Some((&table.direction, &forward)), traces),
+            None => Some(forward.clone()),
         };
         // Unreadable files have been reported.
-        let Some(back) = back else { continue };
+        let Some(reverse) = reverse else { continue };
         let directions = if table.one_way { 1 } else { 2 };
-        let mut configs = [there, back];
+        let mut configs = [forward, reverse];
         if table.events == Some(Events::One) {
             check_one_event(reader, &path.key("events"), &configs[..directions], ties);
         }
         configs.iter_mut().for_each(|config| config.two_events = table.events == Some(Events::Two));
-        if (links.len() + pairs * directions) as u64 > 2 * MOST_REPLICAS {
-            reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
+        if (links.len() + pairs * directions) as u64 > 2 * MAX_REPLICAS {
+            reader.wrong(&path, format!("there are too many links: at most {MAX_REPLICAS} in both directions"));
             return None;
         }
         links.reserve(pairs * directions);
@@ -195,7 +198,7 @@ pub(crate) fn expand(
     Some(links)
 }
 
-/// Reports directions that need an event at the end of a transmission.
+/// Reports directions that cannot be simulated with one event per packet.
 fn check_one_event(reader: &mut Reader<'_>, path: &Path, directions: &[Config], ties: Ties) {
     if directions.iter().any(|direction| !direction.queue.decides_at_arrival()) {
         reader.wrong(

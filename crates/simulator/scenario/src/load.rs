@@ -1,9 +1,9 @@
-//! From a text to a run.
+//! Loading a scenario: from a text to one run.
 
 use crate::check;
 use crate::document::{self, DocumentError, Value};
 use crate::files::{Files, Traces};
-use crate::limits::LONGEST_NAME;
+use crate::limits::MAX_NAME_CHARS;
 use crate::overrides::{self, Override};
 use crate::path::Path;
 use crate::plan::Run;
@@ -11,31 +11,31 @@ use crate::problem::{Problem, Problems, ScenarioError};
 use crate::reader::Reader;
 use crate::scenario::{self, Scenario, ScenarioTable};
 
-/// A scenario that was read and found right.
+/// Valid scenario with its resolved text and warnings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The run.
     pub scenario: Scenario,
-    /// The same run as a scenario file: every preset and override written out, nothing that varies. Loading it gives an
-    /// equal [`Scenario`] if the files that it names are at hand.
+    /// Scenario file of this run with all presets and overrides applied and without `[vary]`. Loading it returns an
+    /// equal [`Scenario`] if the named files are available.
     pub resolved_toml: String,
-    /// What is allowed but odd.
+    /// Warnings about keys without effect.
     pub warnings: Vec<Problem>,
 }
 
 impl Loaded {
-    /// The same with another seed, as if the scenario had been read again with it, in microseconds.
+    /// Returns a copy with another seed, equal to loading the scenario with that seed but in microseconds.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let scenario = Scenario { seed, ..self.scenario.clone() };
         let old = format!("\nseed = {}\n", self.scenario.seed);
-        // The name stands before it; tables, in which other keys may be called so, stand behind.
+        // The first match is the scenario's seed: only the name precedes it, and keys of tables follow.
         let resolved_toml = self.resolved_toml.replacen(&old, &format!("\nseed = {seed}\n"), 1);
         Self { scenario, resolved_toml, warnings: self.warnings.clone() }
     }
 }
 
-/// The parsed text of a scenario, with its overrides applied.
+/// Parsed text of a scenario with its overrides applied.
 #[derive(Debug)]
 pub struct Document<'a> {
     pub(crate) file: &'a str,
@@ -45,7 +45,7 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads the scenario `text`, which was read from `file` (for messages, and the default of `name`).
+    /// Parses the scenario `text` of `file`, which is the name in error messages and the default of `name`.
     ///
     /// # Errors
     /// The text cannot be read, or an override cannot be applied.
@@ -60,7 +60,7 @@ impl<'a> Document<'a> {
     /// Loads the scenario as one run. `[vary]` is ignored: [`plan`](Self::plan) turns it into overrides.
     ///
     /// # Errors
-    /// Everything that is wrong with it, as far as one thing does not hide another.
+    /// All errors of the scenario, except those hidden by others.
     pub fn load(&self, files: &dyn Files) -> Result<Loaded, ScenarioError> {
         let Self { file, text, root, .. } = self;
         let mut reader = Reader::new(root);
@@ -82,10 +82,10 @@ impl<'a> Document<'a> {
         Ok(Loaded { scenario: expanded.scenario, resolved_toml, warnings })
     }
 
-    /// One of the runs of its [`plan`](Self::plan).
+    /// Loads one of the runs of the [`plan`](Self::plan).
     ///
     /// # Errors
-    /// Those of [`load`](Self::load).
+    /// The errors of [`load`](Self::load).
     pub fn load_run(&self, run: &Run, files: &dyn Files) -> Result<Loaded, ScenarioError> {
         if run.overrides.len() == self.overrides.len() {
             return self.load(files);
@@ -94,21 +94,21 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads the scenario `text` as one run. `file` is its name in messages and the default of `name`:
-/// [`Document::read`] and [`Document::load`] at once.
+/// Loads the scenario `text` as one run: [`Document::read`] and [`Document::load`]. `file` is the name in error
+/// messages and the default of `name`.
 ///
 /// # Errors
-/// Those of both.
+/// The errors of both.
 pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -> Result<Loaded, ScenarioError> {
     Document::read(file, text, overrides)?.load(files)
 }
 
-/// What a scenario without a name is called: its file, without folder and ending.
+/// Returns the default name of a scenario: the file name without folder and extension.
 fn default_name(file: &str) -> String {
     let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.strip_suffix(".toml").unwrap_or(stem);
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
-    let name: String = stem.chars().take(LONGEST_NAME).map(plain).collect();
+    let name: String = stem.chars().take(MAX_NAME_CHARS).map(plain).collect();
     if name.is_empty() { "scenario".to_owned() } else { name }
 }
 

@@ -1,6 +1,6 @@
-//! What a scenario calls its nodes, and which replicas a name stands for.
+//! Names of nodes, and the replicas that a name denotes.
 
-use crate::limits::{LONGEST_NAME, MOST_REPLICAS};
+use crate::limits::{MAX_NAME_CHARS, MAX_REPLICAS};
 use crate::link::LinkTable;
 use crate::node::NodeTable;
 use crate::path::Path;
@@ -11,17 +11,17 @@ use indexmap::IndexSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// What one name in `between`, `from` or `to` stands for.
+/// Nodes that a name in `between`, `from` or `to` denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// That node.
+    /// Index of a single node.
     One(usize),
-    /// So many replicas, one after the other from the first.
+    /// Consecutive replicas.
     Many { first: usize, count: usize },
 }
 
 impl Named {
-    /// The node of replica `index`, from 0.
+    /// Returns the node of replica `index`, from 0.
     pub(crate) fn replica(self, index: usize) -> usize {
         match self {
             Self::One(node) => node,
@@ -29,7 +29,7 @@ impl Named {
         }
     }
 
-    /// How many replicas; `None` for a node without.
+    /// Returns the number of replicas; `None` for a node without replicas.
     pub(crate) fn count(self) -> Option<usize> {
         match self {
             Self::One(_) => None,
@@ -38,17 +38,17 @@ impl Named {
     }
 }
 
-/// All nodes.
+/// Names of all nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// In the order of [`crate::Scenario::nodes`].
+    /// Nodes in the order of [`crate::Scenario::nodes`].
     pub(crate) nodes: IndexSet<String, RandomState>,
-    /// Names that denote several nodes.
+    /// Names of nodes with replicas.
     replicas: BTreeMap<String, Named>,
 }
 
 impl Names {
-    /// Those of the node tables, then those that only links name.
+    /// Collects the nodes of the node tables, then those that only links name.
     pub(crate) fn of(reader: &mut Reader<'_>, nodes: &[NodeTable], links: &[LinkTable]) -> Self {
         let mut names = Self::default();
         for (index, node) in nodes.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Names {
                         names.add(reader, &path, numbered(&node.name, replica));
                     }
                     if names.is_known(&node.name) {
-                        twice(reader, &path, &node.name);
+                        duplicate(reader, &path, &node.name);
                     }
                     names.replicas.insert(node.name.clone(), Named::Many { first, count: count as usize });
                 }
@@ -80,8 +80,8 @@ impl Names {
                 names.add(reader, &path, name.clone());
             }
         }
-        if names.nodes.len() as u64 > MOST_REPLICAS {
-            let message = format!("these links make {} nodes: at most {MOST_REPLICAS}", names.nodes.len());
+        if names.nodes.len() as u64 > MAX_REPLICAS {
+            let message = format!("these links make {} nodes: at most {MAX_REPLICAS}", names.nodes.len());
             reader.wrong(&Path::default().key("link"), message);
         }
         names
@@ -89,13 +89,13 @@ impl Names {
 
     fn add(&mut self, reader: &mut Reader<'_>, path: &Path, name: String) {
         if self.replicas.contains_key(&name) {
-            twice(reader, path, &name);
+            duplicate(reader, path, &name);
         }
         let number = self.nodes.len();
         let (first, is_new) = self.nodes.insert_full(name);
         if !is_new {
-            twice(reader, path, &self.nodes[first]);
-            // The others keep their numbers. No name has a blank.
+            duplicate(reader, path, &self.nodes[first]);
+            // A placeholder keeps the indices of the other nodes. No valid name has a blank.
             self.nodes.insert(format!("{} {number}", self.nodes[first]));
         }
     }
@@ -110,7 +110,7 @@ impl Names {
         (base != name).then(|| (base.to_owned(), count))
     }
 
-    /// What the name at `path` stands for.
+    /// Returns the nodes that the name at `path` denotes; an unknown name is reported.
     pub(crate) fn find(&self, reader: &mut Reader<'_>, path: &Path, name: &str) -> Option<Named> {
         let node = self.nodes.get_index_of(name).map(Named::One);
         let found = node.or_else(|| self.replicas.get(name).copied());
@@ -129,20 +129,20 @@ impl Names {
     }
 }
 
-/// The name of a replica.
+/// Returns the name of a replica.
 pub(crate) fn numbered(name: &str, replica: u64) -> String {
-    const DIGITS: usize = MOST_REPLICAS.ilog10() as usize + 1;
+    const DIGITS: usize = MAX_REPLICAS.ilog10() as usize + 1;
     let mut numbered = String::with_capacity(name.len() + DIGITS);
     numbered.push_str(name);
     let _ = write!(numbered, "{replica}");
     numbered
 }
 
-fn twice(reader: &mut Reader<'_>, path: &Path, name: &str) {
+fn duplicate(reader: &mut Reader<'_>, path: &Path, name: &str) {
     reader.wrong(path, format!("two nodes are called \"{name}\""));
 }
 
-/// Returns how many replicas a table with these two nodes makes.
+/// Returns the number of replicas of a table with these two nodes.
 pub(crate) fn pairs(reader: &mut Reader<'_>, path: &Path, ends: [Named; 2], names: &[String; 2]) -> Option<usize> {
     match ends.map(Named::count) {
         [Some(a), Some(b)] if a != b => {
@@ -159,10 +159,10 @@ pub(crate) fn pairs(reader: &mut Reader<'_>, path: &Path, ends: [Named; 2], name
 
 /// Reads the number of replicas.
 pub(crate) fn count(open: &mut Open<'_, '_>) -> Option<u64> {
-    open.within("count", 1..=MOST_REPLICAS, &format!("from 1 to {MOST_REPLICAS}"))
+    open.within("count", 1..=MAX_REPLICAS, &format!("from 1 to {MAX_REPLICAS}"))
 }
 
-/// Checks the key `name`: names are parts of paths, tables and file names.
+/// Checks the key `name`. Names are parts of paths, tables and file names.
 pub(crate) fn check_name(open: &mut Open<'_, '_>, name: &str, also: fn(char) -> bool) {
     // A missing name has been reported.
     if open.value("name").is_some() {
@@ -172,10 +172,10 @@ pub(crate) fn check_name(open: &mut Open<'_, '_>, name: &str, also: fn(char) -> 
 
 pub(crate) fn check_text(open: &mut Open<'_, '_>, key: &str, name: &str, also: fn(char) -> bool) {
     let right = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':') || also(c);
-    if name.is_empty() || name.chars().count() > LONGEST_NAME || !name.chars().all(right) {
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || !name.chars().all(right) {
         let blanks = if also(' ') { ", blanks" } else { "" };
         let message = format!(
-            "\"{}\" is not a name: write 1 to {LONGEST_NAME} letters, digits{blanks} and _ - . :",
+            "\"{}\" is not a name: write 1 to {MAX_NAME_CHARS} letters, digits{blanks} and _ - . :",
             quoted(name)
         );
         open.wrong(key, message);

@@ -1,4 +1,4 @@
-//! `[[node]]`: a node, or many alike.
+//! `[[node]]`: a node, or several replicas of it.
 
 use crate::clock::ClockOptions;
 use crate::document::Value;
@@ -10,20 +10,20 @@ use headway_link::HostOptions;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A node, or many alike.
+/// Node, or several replicas of it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct NodeTable {
-    /// Letters, digits and _ - . : up to 64.
+    /// Name: 1 to 64 letters, digits and _ - . :
     pub(crate) name: String,
-    /// How many there are, called name1, name2 and so on.
+    /// Number of replicas, called name1, name2 and so on.
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
-    /// What receiving costs there, each replica for itself; nothing if absent.
+    /// CPU time of receiving, separate for each replica; none if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host: Option<HostOptions>,
-    /// A clock of its own; the true time if absent.
+    /// Clock of the node; true time if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clock: Option<ClockOptions>,
 }

@@ -1,7 +1,7 @@
-//! `--set KEY=VALUE`: a scenario with one key changed, or with `*` in it all keys that it stands for.
+//! `--set KEY=VALUE`: sets one key of a scenario, or all keys that a path with `*` matches.
 
 use crate::document::{self, Data, DocumentError, Entry, Origin, Value, parse_value};
-use crate::limits::MOST_REPLICAS;
+use crate::limits::MAX_REPLICAS;
 use crate::path::{Path, PathError, Step};
 use crate::problem::{Place, Problems, ScenarioError};
 use crate::quantity::meaning;
@@ -9,16 +9,17 @@ use crate::suggest::{hint, quoted};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A key and the value that it shall have, whatever the file says. Text: `link[0].rate=4Mbps`, `seed=7`,
-/// `flow[ftp].start=["0s", "1s"]`, `link[*].delay=5ms`. A value that is not TOML is taken as text, so that quotes are rarely needed.
+/// Key with a value that replaces that of the file. Text: `link[0].rate=4Mbps`, `seed=7`,
+/// `flow[ftp].start=["0s", "1s"]`, `link[*].delay=5ms`. A value that is not TOML is a string, so that quotes are rarely
+/// needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
-    /// Shared, as the value is: a plan holds it once for each of its runs.
+    /// Shared, like the value, by the runs of a plan.
     pub(crate) path: Arc<Path>,
     pub(crate) value: Arc<Value>,
 }
 
-/// Reason why an argument changes nothing.
+/// Reason why an override cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OverrideError {
     #[error("a value is missing: write KEY=VALUE, such as link[0].rate=4Mbps")]
@@ -31,7 +32,7 @@ pub(crate) enum OverrideError {
     Value(#[from] DocumentError),
     #[error("this sets {0} values, above the limit of a scenario: set fewer")]
     TooManyValues(usize),
-    #[error("it matches more than {MOST_REPLICAS} keys")]
+    #[error("it matches more than {MAX_REPLICAS} keys")]
     TooManyKeys,
     #[error("there is no element {0}")]
     NoElement(String),
@@ -39,16 +40,16 @@ pub(crate) enum OverrideError {
     Plain(Path),
     #[error("there is no [[{0}]]: an override cannot create one")]
     NoArray(Path),
-    /// The key of an array of tables, written with the index and with the name of its first table.
+    /// Array of tables, with the key written with the index and with the name of its first table.
     #[error("there may be several [[{array}]]: write {}", written.join(", or by its name "))]
     NoIndex { array: Path, written: Vec<String> },
     #[error("there is no {array}[{index}]: they are {array}[0] to {array}[{}]", count.saturating_sub(1))]
     Index { array: Path, index: usize, count: usize },
-    #[error("there is no {array} {} \"{}\"{}", called_as(name), quoted(name), hint_of(array, name, known))]
+    #[error("there is no {array} {} \"{}\"{}", article(name), quoted(name), hint_of(array, name, known))]
     Unknown { array: Path, name: String, known: Vec<String> },
 }
 
-fn called_as(name: &str) -> &'static str {
+fn article(name: &str) -> &'static str {
     if name.contains('*') { "with a name like" } else { "called" }
 }
 
@@ -77,7 +78,7 @@ fn key_of(text: &str) -> &str {
 }
 
 impl Override {
-    /// Reads the override `text` that stands for an option of a program, such as `--rate`. Its errors name the option.
+    /// Parses the override `text` that implements a command-line option, such as `--rate`. Errors name the option.
     ///
     /// # Errors
     /// The text is not `KEY=VALUE`.
@@ -85,7 +86,7 @@ impl Override {
         Self::read(text, Place::Option(option.to_owned()), &Origin::Option(Arc::from(option)))
     }
 
-    /// Whether its value means the same as the one that `text` is on the command line, such as `1Mbps` for `1000kbps`.
+    /// Returns whether its value equals that of the argument `text`, such as `1Mbps` and `1000kbps`.
     #[must_use]
     pub fn has_value(&self, text: &str) -> bool {
         let written = parse_value(text.trim(), &Origin::Preset);
@@ -101,11 +102,11 @@ impl Override {
         read().map_err(|error| ScenarioError::new("", place, error))
     }
 
-    /// Changes the document at all places that the path stands for. Returns how many values it wrote, at most `most`.
-    pub(crate) fn apply(&self, root: &mut Value, most: usize) -> Result<usize, OverrideError> {
+    /// Sets all values that the path matches. Returns the number of values written, at most `limit`.
+    pub(crate) fn apply(&self, root: &mut Value, limit: usize) -> Result<usize, OverrideError> {
         let places = resolve(root, &self.path)?;
         let values = places.len().saturating_mul(self.value.size());
-        if values > most {
+        if values > limit {
             return Err(OverrideError::TooManyValues(values));
         }
         places.iter().try_for_each(|place| self.write(root, place))?;
@@ -123,7 +124,8 @@ impl Override {
                         Entry { key: origin.clone(), value: missing_table(&place.0[..=depth], origin) }
                     };
                     let entry = table.entry(key.clone()).or_insert_with(missing);
-                    // Marks the entry as overridden ([`Entry::is_overridden`]). The keys under [vary] keep their order in the text.
+                    // Marks the entry as overridden ([`Entry::is_overridden`]). The keys under [vary] keep their order
+                    // in the text.
                     if depth == last && place.0[0] != Step::Key("vary".to_owned()) {
                         entry.key = self.value.origin.clone();
                     }
@@ -141,7 +143,7 @@ impl Override {
     }
 }
 
-/// A table that an override writes into and the file leaves out. A link without a queue has the default one.
+/// Creates a table that the file lacks and an override sets a key of. The queue of a link is the default queue.
 fn missing_table(path: &[Step], origin: Origin) -> Value {
     let mut table = document::Table::new();
     if let [Step::Key(links), Step::Element(_), Step::Key(queue)] = path
@@ -153,13 +155,13 @@ fn missing_table(path: &[Step], origin: Origin) -> Value {
     Value { origin, data: Data::Table(table) }
 }
 
-/// The places that a path stands for, names in brackets turned into numbers, so that two paths mean the same if they have the same places.
-/// Several if there is a `*` in it, one at least.
+/// Returns the paths that `path` matches, with indices instead of names, so that equal paths denote equal keys. At
+/// least one; several if `path` contains `*`.
 pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, OverrideError> {
-    let mut reached = vec![(Path::default(), Some(root))];
+    let mut matches = vec![(Path::default(), Some(root))];
     for (depth, step) in path.0.iter().enumerate() {
         let mut next = Vec::with_capacity(reached.len());
-        for (place, at) in reached {
+        for (place, at) in matches {
             match (step, at.map(|value| &value.data)) {
                 (Step::Element(element), Some(Data::Array(values))) => {
                     let indices = elements(&place, values, element)?;
@@ -167,7 +169,7 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, OverrideEr
                 }
                 (Step::Element(_), _) => return Err(OverrideError::NoArray(place)),
                 (Step::Key(_), Some(Data::Array(values))) if values.iter().all(|value| value.table().is_some()) => {
-                    let name = values.first().and_then(|value| called(value).next()).map(|name| quoted(&name));
+                    let name = values.first().and_then(|value| names(value).next()).map(|name| quoted(&name));
                     let with = |element| place.and(Step::Element(element)).join(&path.0[depth..]).to_string();
                     let written = ["0".to_owned()].into_iter().chain(name).map(with).collect();
                     return Err(OverrideError::NoIndex { array: place, written });
@@ -177,22 +179,22 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, OverrideEr
                     next.push((place.key(key), below));
                 }
             }
-            if next.len() as u64 > MOST_REPLICAS {
+            if next.len() as u64 > MAX_REPLICAS {
                 return Err(OverrideError::TooManyKeys);
             }
         }
-        reached = next;
+        matches = next;
     }
-    Ok(reached.into_iter().map(|(place, _)| place).collect())
+    Ok(matches.into_iter().map(|(place, _)| place).collect())
 }
 
-/// The elements of `array` that are meant, one at least.
+/// Returns the indices of the elements that `element` matches, at least one.
 fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>, OverrideError> {
     if let Ok(index) = element.parse::<usize>() {
         let (array, count) = (array.clone(), values.len());
         return if index < count { Ok(vec![index]) } else { Err(OverrideError::Index { array, index, count }) };
     }
-    let named = || values.iter().enumerate().flat_map(|(index, value)| called(value).map(move |name| (index, name)));
+    let named = || values.iter().enumerate().flat_map(|(index, value)| names(value).map(move |name| (index, name)));
     let mut found: Vec<usize> = if element.bytes().all(|byte| byte == b'*') {
         (0..values.len()).collect()
     } else if element.contains('*') {
@@ -200,7 +202,7 @@ fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>,
     } else {
         named().find(|(_, name)| name == element).map(|(index, _)| index).into_iter().collect()
     };
-    // A link has two names.
+    // A link has two names that may both match.
     found.dedup();
     if found.is_empty() {
         let known = named().map(|(_, name)| name).collect();
@@ -209,7 +211,7 @@ fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>,
     Ok(found)
 }
 
-/// Whether a name is what `pattern` says, in which `*` stands for any characters.
+/// Returns whether `name` matches `pattern`, in which `*` matches any characters.
 fn is_like(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -221,8 +223,8 @@ fn is_like(name: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What a table is called: its `name`, and a link by its two ends too, as in the record.
-fn called(value: &Value) -> impl Iterator<Item = String> {
+/// Returns the names of a table: its `name`, and for a link also its two ends, as in the record.
+fn names(value: &Value) -> impl Iterator<Item = String> {
     let entry = |key| Some(&value.table()?.get(key)?.value);
     let name = entry("name").and_then(Value::text).map(str::to_owned);
     let ends = match entry("between").and_then(Value::array) {
@@ -232,13 +234,13 @@ fn called(value: &Value) -> impl Iterator<Item = String> {
     name.into_iter().chain(ends)
 }
 
-/// The document with the overrides applied; `None` if something is wrong, which is noted.
+/// Parses the text and applies the overrides. Returns `None` after an error, which is added to `problems`.
 pub(crate) fn document(text: &str, overrides: &[Override], problems: &mut Problems) -> Option<Value> {
     let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.error)).ok()?;
-    let mut room = document::MAX_VALUES;
+    let mut remaining = document::MAX_VALUES;
     for set in overrides {
-        match set.apply(&mut root, room) {
-            Ok(written) => room -= written,
+        match set.apply(&mut root, remaining) {
+            Ok(written) => remaining -= written,
             Err(error) => problems.at(set.value.origin.clone(), &set.path.to_string(), error),
         }
     }
@@ -250,7 +252,7 @@ mod tests {
     use super::is_like;
 
     #[test]
-    fn a_star_stands_for_any_characters_and_for_none() {
+    fn a_star_matches_any_characters_and_none() {
         for (name, pattern, is) in [
             ("tcp1", "tcp*", true),
             ("tcp", "tcp*", true),

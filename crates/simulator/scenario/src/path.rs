@@ -1,23 +1,23 @@
-//! Where in a scenario something stands: `link[0].queue.limit`.
+//! Paths to values of a scenario, such as `link[0].queue.limit`.
 
 use std::fmt;
 
-/// One step down.
+/// Step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     Key(String),
-    /// An element of an array, from 0, or the tables in it that are called so; `*` in it stands for any characters.
+    /// Element of an array by its index from 0, or the tables with a matching name; `*` matches any characters.
     Element(String),
 }
 
-/// The way from the root of a scenario to one of its values, or with `*` to several. The empty path is the scenario itself.
+/// Path from the root of a scenario to a value, or with `*` to several values. The empty path is the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path(pub(crate) Vec<Step>);
 
-/// Far more than any key of a scenario needs.
+/// Maximum number of steps, well above that of any key.
 const MAX_STEPS: usize = 16;
 
-/// A text is not the path of a key.
+/// Error of a text that is not a path.
 #[derive(Debug, thiserror::Error)]
 #[error("\"{}\" is not a key: {fault}; write it like link[0].rate or flow[ftp].start", crate::suggest::quoted(text))]
 pub(crate) struct PathError {
@@ -40,17 +40,14 @@ enum PathFault {
 }
 
 impl Path {
-    /// This path and one key more.
     pub(crate) fn key(&self, key: &str) -> Self {
         self.and(Step::Key(key.to_owned()))
     }
 
-    /// This path and one index more.
     pub(crate) fn index(&self, index: usize) -> Self {
         self.and(Step::Element(index.to_string()))
     }
 
-    /// This path and the steps of a relative one.
     pub(crate) fn join(&self, steps: &[Step]) -> Self {
         Self(self.0.iter().chain(steps).cloned().collect())
     }
@@ -59,7 +56,7 @@ impl Path {
         self.join(&[step])
     }
 
-    /// Reads `link[0].queue.limit` or `flow[ftp].start`.
+    /// Parses a path such as `link[0].queue.limit` or `flow[ftp].start`.
     pub(crate) fn parse(text: &str) -> Result<Self, PathError> {
         let wrong = |fault| PathError { text: text.to_owned(), fault };
         let mut steps = Vec::new();
@@ -110,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn paths_are_printed_as_they_are_written() {
+    fn printed_paths_equal_the_parsed_text() {
         for text in ["duration", "link[0].rate", "flow[ftp].transport.window", "link[r1->r2].queue.limit", "a[0][1].b"]
         {
             assert_eq!(Path::parse(text).unwrap().to_string(), text);

@@ -1,4 +1,4 @@
-//! One scenario, many runs.
+//! The plan of a scenario: its runs and the columns of their table.
 
 use crate::document::{Data, Value};
 use crate::load::Document;
@@ -11,57 +11,58 @@ use crate::vary::{self, Axis};
 use crate::vary_option::Vary;
 use std::sync::Arc;
 
-/// The runs that a scenario asks for, in the order of its `[vary]`: the last key changes fastest, and the seed faster than all.
+/// Runs of a scenario in the order of its `[vary]`: the seed changes fastest, then the last key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What varies, but for the seed.
+    /// Keys that vary, without the seed.
     pub columns: Vec<Column>,
-    /// One at least.
+    /// At least one run.
     pub runs: Vec<Run>,
 }
 
 /// A key that varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// As it is written.
+    /// Key as written.
     pub key: String,
-    /// What it is called for short: its last part, with more of it where others end in the same; letters, digits, `_`, `-` and `.`.
+    /// Unique short name: the last part of the key, or as many parts as needed; letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// The unit of its [cells](Run::values), if they are numbers of a quantity: `bps`, `s`, `B`, `packets`, `1`, `ppb`, `ppb/h`.
+    /// Unit of its [cells](Run::values) if they have one: `bps`, `s`, `B`, `packets`, `1`, `ppb` or `ppb/h`.
     pub unit: Option<&'static str>,
 }
 
 /// One run of a [`Plan`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What sets it apart, such as `link[0].rate=2Mbps seed=3`; empty if nothing varies.
+    /// Values that vary, such as `link[0].rate=2Mbps seed=3`; empty if nothing varies.
     pub label: String,
-    /// The same, key by key.
+    /// Keys that vary, each with its value as a string.
     pub varied: Vec<(String, String)>,
-    /// Its values of the columns.
+    /// Values of the columns.
     pub values: Vec<Cell>,
-    /// Its seed, if seeds vary.
+    /// Seed, if seeds vary.
     pub seed: Option<u64>,
-    /// Which combination it is of what varies but for the seed, from 0.
+    /// Index of its combination of values without the seed, from 0.
     pub point: usize,
-    /// With which it is [loaded](crate::load): the plan's own, then what varies.
+    /// Overrides with which the run is [loaded](crate::load): those of the plan, then the values that vary.
     pub overrides: Vec<Override>,
 }
 
-/// Lists the runs of a scenario whose text was read from `file`: [`Document::read`] and [`Document::plan`] at once.
+/// Returns the runs of the scenario `text`: [`Document::read`] and [`Document::plan`]. `file` is the name in error
+/// messages.
 ///
 /// # Errors
-/// Those of both.
+/// The errors of both.
 pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> Result<Plan, ScenarioError> {
     Document::read(file, text, overrides)?.plan(varies)
 }
 
 impl Document<'_> {
-    /// Returns the runs of the scenario. A key that an override sets does not vary. An entry of `varies` replaces that of `[vary]`
-    /// with the same key, or is appended. A key that both the overrides and `varies` name is an error.
+    /// Returns the runs of the scenario. A key that an override sets does not vary. An entry of `varies` replaces that
+    /// of `[vary]` with the same key, or is appended. A key that both the overrides and `varies` name is an error.
     ///
     /// # Errors
-    /// `[vary]` or `varies` is wrong. [Loading](Self::load_run) a run reports the errors of that run.
+    /// `[vary]` or `varies` is invalid. The errors of a run are reported when it is [loaded](Self::load_run).
     pub fn plan(&self, varies: &[Vary]) -> Result<Plan, ScenarioError> {
         planned(self, varies)
     }
@@ -128,15 +129,15 @@ fn planned(document: &Document<'_>, varies: &[Vary]) -> Result<Plan, ScenarioErr
     Ok(Plan { columns, runs })
 }
 
-/// Where a column's values are, and what they are.
-struct Filled {
+/// Values of a column, with the index of its axis and of its key in the axis.
+struct ColumnValues {
     axis: usize,
     key: usize,
     labels: Vec<String>,
     cells: Vec<Cell>,
 }
 
-fn columns(axes: &[Axis]) -> (Vec<Column>, Vec<Filled>) {
+fn columns(axes: &[Axis]) -> (Vec<Column>, Vec<ColumnValues>) {
     let paths: Vec<&Path> = axes.iter().flat_map(|axis| &axis.keys).map(|key| &*key.path).collect();
     let mut names = names(&paths).into_iter();
     let (mut columns, mut filled) = (Vec::new(), Vec::new());
@@ -147,18 +148,18 @@ fn columns(axes: &[Axis]) -> (Vec<Column>, Vec<Filled>) {
             let (unit, cells) = quantity::cells(values.iter().map(|value| &**value), labels.iter().map(String::as_str));
             let name = names.next().unwrap_or_default();
             columns.push(Column { key: axis.keys[key].path.to_string(), name, unit });
-            filled.push(Filled { axis: number, key, labels, cells });
+            filled.push(ColumnValues { axis: number, key, labels, cells });
         }
     }
     (columns, filled)
 }
 
-/// Short names, no two the same: as many of the last steps of each path as tell it from all others.
+/// Returns unique short names: the last steps of each path, as many as are needed to be unique.
 fn names(paths: &[&Path]) -> Vec<String> {
     let deepest = paths.iter().map(|path| path.0.len()).max().unwrap_or(1);
     let name = |path: &Path, depth: usize| {
         let steps = &path.0[path.0.len().saturating_sub(depth)..];
-        // An index tells little without the key before it, and a star nothing.
+        // An index is ambiguous without the key before it, and a star is omitted.
         let steps = match steps.first() {
             Some(Step::Element(_)) if steps.len() == 1 => &path.0[path.0.len().saturating_sub(2)..],
             _ => steps,
@@ -180,7 +181,7 @@ fn names(paths: &[&Path]) -> Vec<String> {
     paths.iter().enumerate().map(short).collect()
 }
 
-/// An element's name with what column names may have.
+/// Returns the name of an element without characters that column names cannot have.
 fn plain(element: &str) -> String {
     let text = element.replace("->", "-");
     let text: String = text

@@ -1,54 +1,46 @@
-//! What is wrong with a scenario, said so that its author can mend it.
+//! Errors and warnings of scenarios, with their place in the text.
 
 use crate::document::{Origin, Value};
 use crate::path::Path;
 use crate::suggest::{printable, quoted};
 use std::fmt;
 
-/// Where a problem stands.
+/// Place of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the scenario as a whole.
+    /// The whole scenario.
     File,
-    /// In its text: line and column from 1, column in characters.
+    /// Line and column in its text.
     Line {
-        /// The line.
+        /// Line, from 1.
         line: usize,
-        /// The column.
+        /// Column in characters, from 1.
         column: usize,
     },
-    /// In an override, as it was written after `--set`.
+    /// Key of an override, as written after `--set`.
     Set(String),
-    /// In what varies, as it was written after `--vary`.
+    /// Key that varies, as written after `--vary`.
     Vary(String),
-    /// In an option of a program that stands for a key, such as `--rate`.
+    /// Command-line option that sets a key, such as `--rate`.
     Option(String),
 }
 
 impl Place {
-    /// Returns the key as the message shows it: without what the place says already.
+    /// Returns the key without the part that the place already shows.
     fn rest<'k>(&self, key: &'k str) -> &'k str {
         match self {
             Self::File | Self::Line { .. } => key,
-            // `--set link[0].rate: link[0].rate: ...` would say it twice.
-            Self::Set(said) => {
-                if said == key {
-                    ""
-                } else {
-                    key
+            // `--set link[0].rate: link[0].rate: ...` would repeat the key.
+            Self::Set(set) if set == key => "",
+            Self::Set(_) => key,
+            Self::Vary(varied) => match key.strip_prefix("vary") {
+                Some(within) => {
+                    within.split_once(varied.as_str()).map_or("", |(_, rest)| rest.trim_matches(['.', '"']))
                 }
-            }
-            Self::Vary(said) => match key.strip_prefix("vary") {
-                Some(within) => within.split_once(said.as_str()).map_or("", |(_, rest)| rest.trim_matches(['.', '"'])),
-                None => {
-                    if said == key {
-                        ""
-                    } else {
-                        key
-                    }
-                }
+                None if varied == key => "",
+                None => key,
             },
-            // The user of `--queue red` has written no `link[0].queue`.
+            // `--queue red` sets `link[0].queue`, which the user has not written.
             Self::Option(option) => {
                 let below = key.rsplit_once("].").map_or(key, |(_, below)| below);
                 let below = below.strip_prefix("vary.").unwrap_or(below);
@@ -59,18 +51,18 @@ impl Place {
     }
 }
 
-/// One thing that is wrong, or for a warning, odd.
+/// Error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The scenario file, as it was named.
+    /// Name of the scenario file.
     pub file: String,
-    /// Where in it.
+    /// Place in the file or on the command line.
     pub place: Place,
-    /// The key, such as `link[0].queue.limit`; empty if it is none in particular.
+    /// Key, such as `link[0].queue.limit`; empty if the problem has no key.
     pub key: String,
-    /// What is wrong and what would be right.
+    /// What is wrong and what is allowed.
     pub message: String,
-    /// The line, and carets under what is meant.
+    /// Line of the text, with carets below the problem.
     pub snippet: Option<String>,
 }
 
@@ -88,7 +80,7 @@ impl fmt::Display for Problem {
         if !key.is_empty() {
             write!(f, "{}: ", printable(key))?;
         }
-        // It may quote what stands in the text.
+        // The message may quote the text.
         f.write_str(&printable(&self.message))?;
         if let Some(snippet) = &self.snippet {
             write!(f, "\n{snippet}")?;
@@ -97,17 +89,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of its text.
+/// Errors of a scenario in the order of its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioError {
-    /// One at least.
+    /// At least one problem.
     pub problems: Vec<Problem>,
-    /// Whether looking for more was given up.
+    /// Whether there may be more problems: checking stopped at the maximum number.
     pub more: bool,
 }
 
 impl ScenarioError {
-    /// Returns the error of one problem at `place` of `file`. An argument of the command line has no file.
+    /// Creates an error of one problem at `place` of `file`, which is empty for a command-line argument.
     pub fn new(file: &str, place: Place, message: impl ToString) -> Self {
         let (file, key, message) = (file.to_owned(), String::new(), message.to_string());
         let problem = Problem { file, place, key, message, snippet: None };
@@ -130,64 +122,64 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// A problem before its line is known.
-struct Found {
+/// Problem whose line has not been determined.
+struct Unplaced {
     origin: Origin,
     key: String,
     message: String,
-    /// The override that makes a text wrong that was right, and the value that it sets.
+    /// Override that makes the text invalid, and the value that it sets.
     cause: Option<(Origin, String)>,
 }
 
-impl Found {
+impl Unplaced {
     fn new(origin: Origin, key: String, message: String) -> Self {
         Self { origin, key, message, cause: None }
     }
 
-    /// Where the user has to look first.
-    fn first(&self) -> &Origin {
+    /// Returns the origin by which problems are sorted.
+    fn sort_origin(&self) -> &Origin {
         self.cause.as_ref().map_or(&self.origin, |(origin, _)| origin)
     }
 }
 
-/// Problems as they are found.
+/// Problems found while reading.
 #[derive(Default)]
 pub(crate) struct Problems {
-    found: Vec<Found>,
+    found: Vec<Unplaced>,
     more: bool,
-    /// The argument that is being read, if it is not the document.
+    /// Command-line argument that is being read; `None` for the document.
     argument: Option<Origin>,
 }
 
-/// More are not read by anybody.
-const MOST: usize = 20;
+/// Maximum number of reported problems.
+const MAX_PROBLEMS: usize = 20;
 
 impl Problems {
-    /// Sets the origin of the problems that follow: an argument, or with any other origin the document.
+    /// Sets the origin of the following problems: a command-line argument, or the document for any other origin.
     pub(crate) fn set_argument(&mut self, origin: &Origin) {
         self.argument = matches!(origin, Origin::Vary(..) | Origin::Option(_)).then(|| origin.clone());
     }
 
-    /// What is wrong with the value at `path` of `root`, or with that it is missing.
+    /// Adds a problem of the value at `path`, which may be missing.
     pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl ToString) {
         if self.has_room() {
             let origin = self.argument.clone().unwrap_or_else(|| root.locate(path));
-            self.found.push(Found::new(origin, path.to_string(), message.to_string()));
+            self.found.push(Unplaced::new(origin, path.to_string(), message.to_string()));
         }
     }
 
-    /// What is wrong with there being such a key at all: the message names it, its table is named before.
+    /// Adds a problem of a key that is not allowed. The message names the key; the path of the problem is the table.
     pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl ToString) {
         if self.has_room() {
             let origin = self.argument.clone().unwrap_or_else(|| root.locate_key(&table.key(key)));
-            self.found.push(Found::new(origin, table.to_string(), message.to_string()));
+            self.found.push(Unplaced::new(origin, table.to_string(), message.to_string()));
         }
     }
 
-    /// What is wrong at `origin`.
+    /// Adds a problem at `origin`.
     pub(crate) fn at(&mut self, origin: Origin, key: &str, message: impl ToString) {
         if self.has_room() {
-            self.found.push(Found::new(origin, key.to_owned(), message.to_string()));
+            self.found.push(Unplaced::new(origin, key.to_owned(), message.to_string()));
         }
     }
 
@@ -203,18 +195,18 @@ impl Problems {
         !self.is_full()
     }
 
-    /// Whether it is time to stop looking.
+    /// Returns whether checking should stop.
     pub(crate) fn is_full(&self) -> bool {
-        self.found.len() >= MOST
+        self.found.len() >= MAX_PROBLEMS
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// The problems in the order of `text`, each with its line.
+    /// Returns the problems in the order of `text`, each with its line.
     pub(crate) fn listed(mut self, file: &str, text: &str) -> Vec<Problem> {
-        self.found.sort_by_key(|found| match found.first() {
+        self.found.sort_by_key(|found| match found.sort_origin() {
             Origin::Set(_) | Origin::Option(_) => (0, 0),
             Origin::Vary(_, number) => (1, *number),
             Origin::Text(span) => (2, span.start),
@@ -227,7 +219,7 @@ impl Problems {
             Origin::Option(option) => (Place::Option(option.to_string()), None),
             Origin::Text(span) => show(text, span.start, span.end),
         };
-        let listed = self.found.into_iter().map(|Found { origin, key, message, cause }| {
+        let listed = self.found.into_iter().map(|Unplaced { origin, key, message, cause }| {
             let (own, snippet) = place(&origin);
             let Some((cause, value)) = cause else {
                 return Problem { file: file.to_owned(), place: own, key, message, snippet };
@@ -243,20 +235,20 @@ impl Problems {
     }
 
     pub(crate) fn into_error(self, file: &str, text: &str) -> ScenarioError {
-        // Full, there may be more that nobody looked for.
+        // At the maximum, checks may have been skipped.
         let more = self.more || self.is_full();
         ScenarioError { problems: self.listed(file, text), more }
     }
 
-    /// `Ok` if there are none.
+    /// Returns an error if there are problems.
     pub(crate) fn finish(self, file: &str, text: &str) -> Result<(), ScenarioError> {
         if self.is_empty() { Ok(()) } else { Err(self.into_error(file, text)) }
     }
 }
 
-/// Line, column and picture of the bytes from `start` to `end`.
+/// Returns line and column of the bytes from `start` to `end`, and the line with carets below them.
 fn show(text: &str, start: usize, end: usize) -> (Place, Option<String>) {
-    /// A line longer than this is cut around the carets.
+    /// Maximum number of characters shown; longer lines are cut around the carets.
     const WIDTH: usize = 120;
     let start = text.floor_char_boundary(start);
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -294,9 +286,9 @@ mod tests {
         assert_eq!(snippet.unwrap(), "  2 |   bé = \"2Mb\"\n    |        ^^^^^");
     }
 
-    /// `headway proxy --queue red,limti=3` once spoke of `--set link[0].queue.limti`.
+    /// The error of `headway proxy --queue red,limti=3` named `--set link[0].queue.limti`.
     #[test]
-    fn an_option_is_named_without_the_key_that_it_stands_for() {
+    fn errors_of_options_omit_the_key_that_they_set() {
         for (option, key, shown) in [
             ("--rate", "link[0].rate", "--rate: wrong"),
             ("--queue", "link[a->b].queue.limit", "--queue: limit: wrong"),
@@ -319,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_place_in_any_text_can_be_shown(text in "[ab\\n\\r\\té]{0,300}", start in 0usize..400, length in 0usize..400) {
+        fn snippets_of_any_range_have_two_lines(text in "[ab\\n\\r\\té]{0,300}", start in 0usize..400, length in 0usize..400) {
             let start = start.min(text.len());
             let (_, snippet) = show(&text, start, start + length);
             prop_assert!(snippet.unwrap().lines().count() == 2);

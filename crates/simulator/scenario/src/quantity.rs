@@ -1,27 +1,27 @@
-//! What values measure, as their texts say: for numbers in columns, and for numbers in between.
+//! Quantities of values by their units, for numbers in columns and in ranges.
 
 use crate::document::{Data, Value};
 use headway_units::{Drift, Duration, Offset, QueueSize, Rate, Skew, Threshold, number_and_unit};
 
-/// A value of a [`Column`](crate::Column), whose cells are all of one sort.
+/// Value of a [`Column`](crate::Column). All cells of a column are of the same variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A whole number, in the column's unit.
+    /// Integer in the column's unit.
     Integer(i64),
-    /// A number, in the column's unit.
+    /// Number in the column's unit.
     Number(f64),
-    /// True or false.
+    /// Boolean.
     Boolean(bool),
-    /// What is no number, or not of the same quantity as others of the column, as labels show it.
+    /// Label of a value that is not a number, or in a column of several quantities.
     Text(String),
 }
 
-/// What a number measures.
+/// Quantity of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
-    /// Itself.
+    /// Number without a unit.
     Plain,
-    /// A part of a whole, written in percent.
+    /// Fraction, written in percent.
     Share,
     Rate,
     Duration,
@@ -32,7 +32,7 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
-    /// In which columns have it.
+    /// Returns the unit of columns of this quantity.
     pub(crate) fn unit(self) -> Option<&'static str> {
         Some(match self {
             Self::Plain => return None,
@@ -47,15 +47,15 @@ impl Quantity {
     }
 }
 
-/// A text with a unit as a whole number of the smallest that there is of its quantity: ns, bps, B, packets, ppb; `None` if it has no such
-/// unit, or is finer than that.
+/// Returns a quantity as an integer of its smallest unit: ns, bps, B, packets, ppb. Returns `None` if the text has no
+/// such unit or a finer resolution.
 pub(crate) fn counted(text: &str) -> Option<(Quantity, i128)> {
     let (number, unit) = number_and_unit(text)?;
     if unit.is_empty() {
         return None;
     }
     let (quantity, count) = count(text)?;
-    // Parsers round to the smallest.
+    // Parsers round to the smallest unit.
     let (_, one) = count_of_one(unit)?;
     let exact = number * one as f64;
     ((exact - count as f64).abs() <= 1e-9 * exact.abs()).then_some((quantity, count))
@@ -80,12 +80,12 @@ fn count(text: &str) -> Option<(Quantity, i128)> {
     skew().or_else(|| text.parse::<Drift>().ok().map(|drift| (Q::Drift, drift.value().into())))
 }
 
-/// How many of the smallest one of `unit` is.
+/// Returns one `unit` in the smallest unit of its quantity.
 pub(crate) fn count_of_one(unit: &str) -> Option<(Quantity, i128)> {
     count(&format!("1{unit}"))
 }
 
-/// The cells of a column, all of one sort, and their unit: numbers if all values are the same quantity, else the texts that `shown` has.
+/// Returns the cells of a column and their unit: numbers if all values have the same quantity, else the labels `shown`.
 pub(crate) fn cells<'a>(
     values: impl Iterator<Item = &'a Value> + Clone,
     shown: impl Iterator<Item = &'a str>,
@@ -97,7 +97,7 @@ pub(crate) fn cells<'a>(
     let mut numbers = Vec::new();
     for value in values {
         let Some((quantity, number)) = measured(value) else { return (None, texts(shown)) };
-        // A bare 0 is right for any quantity.
+        // A bare 0 is allowed for any quantity.
         if !matches!(value.data, Data::Integer(0)) {
             common = match (common, quantity) {
                 (None, quantity) => Some(quantity),
@@ -118,7 +118,7 @@ pub(crate) fn cells<'a>(
     (common.and_then(Quantity::unit), numbers)
 }
 
-/// Returns a text that is equal for values that mean the same: `1000kbps` and `1Mbps`, and tables in any order of their keys.
+/// Returns a string that is equal for equal values: `1000kbps` and `1Mbps`, and tables in any order of their keys.
 pub(crate) fn meaning(value: &Value) -> String {
     let number = |cell: &Cell| match cell {
         Cell::Integer(number) => (*number as f64).to_string(),
@@ -126,7 +126,7 @@ pub(crate) fn meaning(value: &Value) -> String {
         Cell::Boolean(_) | Cell::Text(_) => String::new(),
     };
     match (&value.data, measured(value)) {
-        // A bare 0 is right for any quantity.
+        // A bare 0 is allowed for any quantity.
         (_, Some((_, Cell::Integer(0)))) => "0".to_owned(),
         (_, Some((_, Cell::Number(0.0)))) => "0".to_owned(),
         (_, Some((Quantity::Plain | Quantity::Share, cell))) => number(&cell),
@@ -154,7 +154,7 @@ fn texts<'a>(shown: impl Iterator<Item = &'a str>) -> Vec<Cell> {
     shown.map(|text| Cell::Text(text.to_owned())).collect()
 }
 
-/// The number that a value is, in the unit of its quantity.
+/// Returns the number of a value in the unit of its quantity.
 fn measured(value: &Value) -> Option<(Quantity, Cell)> {
     match &value.data {
         Data::Integer(number) => i64::try_from(*number).ok().map(|number| (Quantity::Plain, Cell::Integer(number))),
@@ -167,12 +167,12 @@ fn measured(value: &Value) -> Option<(Quantity, Cell)> {
 fn measured_text(text: &str) -> Option<(Quantity, Cell)> {
     let (number, unit) = number_and_unit(text).filter(|(number, _)| number.is_finite())?;
     match unit {
-        // A name may be a number too.
+        // A string without a unit may be a name.
         "" => None,
         "%" => Some((Quantity::Share, Cell::Number(number / 100.0))),
         _ => {
             let Some((quantity, count)) = counted(text) else {
-                return between(text)
+                return threshold(text)
                     .or_else(|| count(text).map(|(quantity, count)| (quantity, cell(quantity, count))));
             };
             Some((quantity, cell(quantity, count)))
@@ -180,8 +180,8 @@ fn measured_text(text: &str) -> Option<(Quantity, Cell)> {
     }
 }
 
-/// Levels of a queue lie between packets too.
-fn between(text: &str) -> Option<(Quantity, Cell)> {
+/// Parses a threshold of a queue, which may be a fraction of packets.
+fn threshold(text: &str) -> Option<(Quantity, Cell)> {
     match text.parse().ok()? {
         Threshold::Packets(packets) => Some((Quantity::Packets, Cell::Number(packets))),
         Threshold::Bytes(bytes) => Some((Quantity::Bytes, Cell::Number(bytes))),
@@ -230,9 +230,8 @@ mod tests {
         }
     }
 
-    /// The pairs by the units' definitions.
     #[test]
-    fn values_mean_the_same_in_any_unit_and_order() {
+    fn equal_values_have_equal_meanings_in_any_unit_and_order() {
         let of = |text: &str| {
             meaning(&crate::document::parse_value(text, &Origin::Preset).unwrap_or_else(|_| panic!("{text}")))
         };
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_one_quantity_is_text() {
+    fn columns_of_several_quantities_are_text() {
         for texts in [["20packets", "30kB"], ["1", "2"], ["10ms", "fast"], ["10ms", "2"], ["1Mb", "1Mb"]] {
             assert_eq!(of_texts(&texts), (None, vec![Cell::Text("as shown".to_owned()); 2]), "{texts:?}");
         }

@@ -1,7 +1,7 @@
-//! `{ from = "10ms", to = "100ms", steps = 10 }`: values from one end to the other.
+//! Ranges of values: `{ from = "10ms", to = "100ms", steps = 10 }`.
 
 use crate::document::{Data, Origin, Value};
-use crate::limits::MOST_RUNS;
+use crate::limits::MAX_RUNS;
 use crate::path::Path;
 use crate::quantity::{count_of_one, counted};
 use crate::reader::{Open, Reader};
@@ -10,48 +10,48 @@ use headway_units::number_and_unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Values from one end to the other, both included: of a key, or of `--vary KEY=10ms..100ms/10`.
+/// Range of values of a key that varies, both ends included; `KEY=10ms..100ms/10` with `--vary`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "the schema's; reading tells numbers from texts itself")]
+#[expect(dead_code, reason = "used by the schema only")]
 pub(crate) struct RangeTable {
-    /// The first value: a number, or text with a unit.
+    /// First value: a number, or text with a unit.
     from: EndTable,
-    /// The last value, in the same unit.
+    /// Last value, in the same unit.
     to: EndTable,
-    /// How many values, both ends counted.
+    /// Number of values, including both ends.
     #[schemars(range(min = 2, max = 100_000))]
     steps: Option<u64>,
-    /// In place of steps: from each value to the next.
+    /// Difference of consecutive values, in place of steps.
     step: Option<EndTable>,
-    /// Whether values are equally far apart, or each is as many times the one before.
+    /// Spacing of the values: equal differences, or equal ratios.
     #[schemars(default)]
     scale: Scale,
 }
 
-/// A number, or text with a unit.
+/// Number, or text with a unit.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "the schema's")]
+#[expect(dead_code, reason = "used by the schema only")]
 enum EndTable {
-    /// A number.
+    /// Number.
     Number(f64),
-    /// A number and its unit, such as "10ms".
+    /// Number with its unit, such as "10ms".
     Text(String),
 }
 
-/// What is even along a range.
+/// Spacing of the values of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Scale {
-    /// Differences.
+    /// Equal differences.
     #[default]
     Linear,
-    /// Ratios.
+    /// Equal ratios.
     Log,
 }
 
-/// A range that was found right.
+/// Valid range.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     origin: Origin,
@@ -61,41 +61,40 @@ pub(crate) struct Range {
     count: usize,
 }
 
-/// How its values are written.
+/// Notation of the values.
 #[derive(Clone, Debug)]
 enum Form {
     Integer,
     Float,
-    /// With so many decimals at most.
+    /// With a unit and at most `decimals` decimals.
     Text {
         unit: String,
         decimals: u32,
     },
 }
 
-/// The ends, and the step if there is one: whole numbers of the smallest that there is where they are such, which makes all between them exact.
+/// Ends and step of a range: integers of the smallest unit if possible, so that all values are exact.
 #[derive(Clone, Copy, Debug)]
 enum Ends {
     Whole { from: i128, to: i128, step: Option<i128> },
     Real { from: f64, to: f64, step: Option<f64> },
 }
 
-/// Of numbers that are not exact.
+/// Significant digits of numbers that are not exact.
 const DIGITS: i32 = 12;
 
-/// Whether a table is meant as a range rather than as a value.
-pub(crate) fn is_meant(value: &Value) -> bool {
+/// Returns whether a table is a range and not a value.
+pub(crate) fn is_range(value: &Value) -> bool {
     value.table().is_some_and(|table| table.keys().any(|key| matches!(key.as_str(), "from" | "to" | "step" | "steps")))
 }
 
-/// Reads a range; what is wrong is noted.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<Range> {
     let mut open = reader.open(value, path, &VOCABULARY.range)?;
     let from = end(&mut open, "from");
     let to = end(&mut open, "to");
     let step = open.value("step").map(|_| end(&mut open, "step"));
-    let allowed = format!("from 2, both ends counted, to {MOST_RUNS}");
-    let steps = open.within("steps", 2..=MOST_RUNS as u64, &allowed);
+    let allowed = format!("from 2, both ends counted, to {MAX_RUNS}");
+    let steps = open.within("steps", 2..=MAX_RUNS as u64, &allowed);
     if steps.is_none() && open.value("steps").is_some() {
         return None;
     }
@@ -109,9 +108,9 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
         open.wrong("step", "a step needs a linear scale: write steps");
         return None;
     }
-    let odd =
+    let other_unit =
         [Some(&to), step.as_ref()].into_iter().flatten().zip(["to", "step"]).find(|(end, _)| end.unit != from.unit);
-    if let Some((end, key)) = odd {
+    if let Some((end, key)) = other_unit {
         let (unit, found) = (named(from.unit), named(end.unit));
         open.wrong(key, format!("this is {found}, and from is {unit}: write all in one unit"));
         return None;
@@ -134,7 +133,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
     }
     let count = match (steps, step) {
         (Some(steps), _) => steps as usize,
-        (None, Some(_)) => match range.many() {
+        (None, Some(_)) => match range.count_by_step() {
             Ok(count) => count,
             Err(message) => {
                 open.wrong("step", message);
@@ -154,7 +153,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
 enum StepError {
     #[error("expected a step above 0 and at most the difference of from and to")]
     Size,
-    #[error("these are more than {MOST_RUNS} values: write a larger step")]
+    #[error("these are more than {MAX_RUNS} values: write a larger step")]
     TooMany,
     #[error(
         "the range is not a multiple of this step: write another step, or the number of values, such as steps = {steps}"
@@ -162,7 +161,7 @@ enum StepError {
     Past { steps: usize },
 }
 
-/// One end as it is written.
+/// End of a range as written.
 struct End<'a> {
     value: &'a Value,
     number: f64,
@@ -199,7 +198,7 @@ fn end<'a>(open: &mut Open<'_, 'a>, key: &str) -> Option<End<'a>> {
     Some(End { value, number, unit })
 }
 
-/// What values there are between these, and how they are written.
+/// Returns the notation of the values, and the ends as numbers.
 fn ends(from: &End<'_>, to: &End<'_>, step: Option<&End<'_>>) -> (Form, Ends) {
     let whole = |end: &End<'_>| match &end.value.data {
         Data::Integer(number) => Some(*number),
@@ -225,14 +224,14 @@ fn ends(from: &End<'_>, to: &End<'_>, step: Option<&End<'_>>) -> (Form, Ends) {
 }
 
 impl Range {
-    /// So many whole numbers from a first one; `count` is 1 at least.
+    /// Returns the range of `count` integers from `first`; `count` is at least 1.
     pub(crate) fn of_integers(origin: Origin, first: u64, count: u64) -> Self {
         let (from, to) = (i128::from(first), i128::from(first) + i128::from(count) - 1);
         let ends = Ends::Whole { from, to, step: Some(1) };
         Self { origin, form: Form::Integer, ends, scale: Scale::Linear, count: count as usize }
     }
 
-    /// Returns its values, from one end to the other.
+    /// Returns all values in order.
     pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
         (0..self.count).map(|index| self.value(index))
     }
@@ -244,26 +243,26 @@ impl Range {
         }
     }
 
-    /// How many values its step makes.
-    fn many(&self) -> Result<usize, StepError> {
+    /// Returns the number of values with the step of the range.
+    fn count_by_step(&self) -> Result<usize, StepError> {
         let steps = match self.ends {
             Ends::Whole { step: Some(step), .. } if step <= 0 => 0.0,
             Ends::Real { step: Some(step), .. } if step <= 0.0 => 0.0,
             Ends::Whole { from, to, step } => ((to - from).abs() / step.unwrap_or(1)) as f64,
-            // A step that does not go into the range by less than digits that are not written goes into it.
+            // Tolerates rounding: a step divides the range if the remainder is below the written digits.
             Ends::Real { from, to, step } => ((to - from).abs() / step.unwrap_or(1.0) * (1.0 + 1e-12)).floor(),
         };
         if steps < 1.0 {
             return Err(StepError::Size);
         }
-        if steps >= MOST_RUNS as f64 {
+        if steps >= MAX_RUNS as f64 {
             return Err(StepError::TooMany);
         }
-        let ends_there = match self.ends {
+        let is_exact = match self.ends {
             Ends::Whole { from, to, step } => (to - from) % step.unwrap_or(1) == 0,
             Ends::Real { from, to, step } => ((to - from).abs() / step.unwrap_or(1.0) - steps).abs() <= 1e-9 * steps,
         };
-        if ends_there { Ok(steps as usize + 1) } else { Err(StepError::Past { steps: steps as usize + 2 }) }
+        if is_exact { Ok(steps as usize + 1) } else { Err(StepError::Past { steps: steps as usize + 2 }) }
     }
 
     fn value(&self, index: usize) -> Value {
@@ -305,12 +304,12 @@ impl Range {
 
     fn real(&self, number: f64) -> Value {
         let (low, high) = self.ends();
-        // On a linear scale what is near zero is not more exact than the rest.
+        // On a linear scale, numbers near zero have the resolution of the ends.
         let size = if self.scale == Scale::Linear { low.abs().max(high.abs()) } else { number.abs() };
         self.text(number, decimal(number, size))
     }
 
-    /// The number that `text` says.
+    /// Returns the value of the number with the notation `text`.
     fn text(&self, number: f64, text: String) -> Value {
         let data = match &self.form {
             Form::Text { unit, .. } => Data::Text(format!("{text}{unit}")),
@@ -320,18 +319,18 @@ impl Range {
     }
 }
 
-/// So far from `from` to `to`, in ratios.
-fn between(from: f64, to: f64, part: f64) -> f64 {
+/// Interpolates on a logarithmic scale; `fraction` is 0 at `from` and 1 at `to`.
+fn between(from: f64, to: f64, fraction: f64) -> f64 {
     let (from, to) = (libm::log(from), libm::log(to));
-    libm::exp(from + (to - from) * part)
+    libm::exp(from + (to - from) * fraction)
 }
 
-/// Rounded half away from zero.
+/// Divides and rounds half away from zero.
 fn rounded(dividend: i128, divisor: i128) -> i128 {
     (dividend + dividend.signum() * (divisor / 2)) / divisor
 }
 
-/// `count` of 10^-decimals as a decimal number.
+/// Formats `count` multiples of 10^-decimals.
 fn point(count: i128, decimals: u32) -> String {
     let one = 10_u128.pow(decimals);
     let (whole, fraction) = (count.unsigned_abs() / one, count.unsigned_abs() % one);
@@ -341,7 +340,7 @@ fn point(count: i128, decimals: u32) -> String {
     format!("{sign}{whole}{}", fraction.trim_end_matches('0'))
 }
 
-/// The number with as many decimals as one of `size` has with twelve digits.
+/// Formats the number with the decimals of a number of `size` with twelve significant digits.
 fn decimal(number: f64, size: f64) -> String {
     let decimals = (DIGITS - 1 - exponent(size)).max(0) as usize;
     let text = format!("{number:.decimals$}");
@@ -349,12 +348,12 @@ fn decimal(number: f64, size: f64) -> String {
     (if text == "-0" { "0" } else { text }).to_owned()
 }
 
-/// Rounded to twelve digits.
+/// Rounds to twelve significant digits.
 fn short(number: f64) -> f64 {
     decimal(number, number.abs()).parse().unwrap_or(number)
 }
 
-/// Of ten, in the number's scientific notation.
+/// Returns the exponent of ten in scientific notation.
 fn exponent(number: f64) -> i32 {
     let text = format!("{number:e}");
     text.rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)

@@ -1,10 +1,10 @@
-//! Reads one table after the other, and goes on after what is wrong, so that all of it is told at once.
+//! Reads the tables of a scenario and continues after errors, so that all errors are reported at once.
 
-use crate::chosen::Chosen;
 use crate::de::{self, Fault};
+use crate::disabled::{Disabled, Keys};
 use crate::document::{self, Data, Origin, Table, Value};
 use crate::key_range;
-use crate::off::{Keys, Off};
+use crate::kind_options::KindOptions;
 use crate::path::{Path, Step};
 use crate::problem::Problems;
 use crate::suggest::{REMOVED, choices, hint, quoted};
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::ops::RangeBounds;
 
-/// The document, and what was found wrong in it.
+/// Document that is being read, with the problems found so far.
 pub(crate) struct Reader<'a> {
     pub(crate) root: &'a Value,
     pub(crate) problems: Problems,
@@ -29,17 +29,17 @@ impl<'a> Reader<'a> {
         self.problems.value(self.root, path, message);
     }
 
-    /// The table at `path` lacks `key`.
+    /// Reports that the table at `path` lacks `key`.
     fn missing(&mut self, path: &Path, key: &str, example: &str) {
         self.wrong(path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
     }
 
-    /// A table with no other keys than `known`.
+    /// Opens a table and reports the keys that are not `known`.
     pub(crate) fn open(&mut self, value: &'a Value, path: &Path, known: &Keys) -> Option<Open<'_, 'a>> {
         let Some(table) = value.table() else {
             let keys = known.keys().cloned().collect::<Vec<_>>().join(", ");
             let found = de::as_written(value);
-            // Only a key can be left out.
+            // A key can be left out, an element of an array cannot.
             let none = matches!(path.0.last(), Some(Step::Key(_))) && value.data == Data::Boolean(false);
             let none = if none { ", or leave it out for none" } else { "" };
             self.wrong(path, format!("{found} is not a table: write one with the keys {keys}{none}"));
@@ -49,8 +49,8 @@ impl<'a> Reader<'a> {
         Some(Open { reader: self, table, path: path.clone() })
     }
 
-    /// Reports the keys of a table that are not `known`. `kind` is the entry that an override has written, if it is one. `place`
-    /// describes what became of a key that is not in the given keys.
+    /// Reports the keys of a table that are not `known`. `kind` is the entry of the kind if an override has set it.
+    /// `place` returns where an unknown key is allowed, or that it was removed.
     fn unknown_keys(
         &mut self,
         table: &Table,
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let path = path.join(&fault.steps);
-        // Whoever gives a key several values means several runs; an array within another one is something else.
+        // An array in place of a value is probably meant to vary the key; an array within an array is not.
         if fault.is_list && matches!(path.0.last(), Some(Step::Key(_))) {
             let message = fault.message;
             let message =
@@ -104,20 +104,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads `kind` and then that kind's own options over their preset under the dialect.
+    /// Reads `kind` and the options of that kind. Absent options have the values of the preset of the dialect.
     pub(crate) fn options<R: SchemaRegistry>(
         &mut self,
         value: &Value,
         path: &Path,
         dialect: Dialect,
         known: &KindKeys,
-    ) -> Option<Chosen<R>> {
+    ) -> Option<KindOptions<R>> {
         let what = R::WHAT;
         let Some(table) = value.table() else {
-            // Whoever writes a kind by itself is shown how it is written.
-            let meant =
+            // A kind in place of the table: the example in the error has this kind.
+            let is_written =
                 |kind: &&&'static str| value.text() == Some(written::<R>(kind).map_or(**kind, |(stem, _)| stem));
-            let kind = R::KINDS.iter().find(meant).unwrap_or(&R::KINDS[0]);
+            let kind = R::KINDS.iter().find(is_written).unwrap_or(&R::KINDS[0]);
             let (found, example) = (de::as_written(value), example_of::<R>(kind, dialect));
             self.wrong(path, format!("{found} is not a table: the {what} is a table, such as {example}"));
             return None;
@@ -150,14 +150,13 @@ impl<'a> Reader<'a> {
         self.unknown_keys(table, path, keys, overridden, &|key, here| place_of::<R>(key, here, keys, known));
 
         let own_dialect = table.get("dialect").and_then(|entry| self.read(&entry.value, &path.key("dialect")));
-        // The kind is one of the registry's, so that it has a preset.
         let preset = R::preset(kind, own_dialect.unwrap_or(dialect))?;
         let mut written = table.clone();
         written.retain(|key, _| !matches!(key.as_str(), "kind" | "dialect") && Some(key.as_str()) != number_key);
-        // They are told already.
+        // Unknown keys have been reported.
         drop_unknown(&mut written, keys);
-        let off = Off::take(&mut written, keys);
-        let options = self.over_preset(kind, &preset, &written, &off, path)?;
+        let disabled = Disabled::take(&mut written, keys);
+        let options = self.over_preset(kind, &preset, &written, &disabled, path)?;
         if let Err(error) = options.check() {
             if let (Some(example), false) = (&error.example, written.contains_key(error.key)) {
                 self.missing(path, error.key, example);
@@ -178,10 +177,10 @@ impl<'a> Reader<'a> {
                 self.problems.attribute(&kind.value.origin, kind.value.text().unwrap_or_default());
             }
         }
-        unused.is_empty().then_some(Chosen { dialect: own_dialect, options, off })
+        unused.is_empty().then_some(KindOptions { dialect: own_dialect, options, disabled })
     }
 
-    /// The kind whose number is written under `key`.
+    /// Returns the kind whose number is the value of `key`.
     fn numbered_kind<R: SchemaRegistry>(
         &mut self,
         table: &Table,
@@ -211,24 +210,24 @@ impl<'a> Reader<'a> {
         kind: &str,
         preset: &R,
         written: &Table,
-        off: &Off,
+        disabled: &Disabled,
         path: &Path,
     ) -> Option<R> {
         let Some(mut preset) = preset_table(preset) else {
             self.wrong(path, format!("the preset of \"{kind}\" is not a table: this is a bug of headway"));
             return None;
         };
-        off.remove_from(&mut preset);
-        let read = |written: &Table| laid_over::<R>(kind, &preset, written);
+        disabled.remove_from(&mut preset);
+        let read = |written: &Table| with_preset::<R>(kind, &preset, written);
         let fault = match read(written) {
             Ok(options) => return Some(options),
             Err(fault) => fault,
         };
         let narrowed = |fault| key_range::narrowed::<R>(kind, &preset, written, fault);
-        // One key at a time, so that each wrong one is told.
-        let alone =
+        // Reads each key by itself, so that all wrong keys are reported.
+        let fault_of =
             |(key, entry): (&String, &document::Entry)| read(&Table::from([(key.clone(), entry.clone())])).err();
-        let faults: Vec<Fault> = written.iter().filter_map(alone).collect();
+        let faults: Vec<Fault> = written.iter().filter_map(fault_of).collect();
         if faults.is_empty() {
             self.fault(path, narrowed(fault));
         }
@@ -243,8 +242,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Describes where a key is known that is not one of the keys `here`, or that it was removed. `here` is the table of a kind with these
-/// `keys`, or a table within it.
+/// Describes where a key that is not in `here` is allowed, or that it was removed. `here` is the table of a kind with
+/// these `keys`, or a table within it.
 fn place_of<R: SchemaRegistry>(key: &str, here: &Keys, keys: &Keys, known: &KindKeys) -> Option<String> {
     if let Some(table) = table_with(key, here).or_else(|| table_with(key, keys)) {
         return Some(match table.as_str() {
@@ -262,7 +261,8 @@ fn place_of<R: SchemaRegistry>(key: &str, here: &Keys, keys: &Keys, known: &Kind
     (!words.is_empty()).then(|| format!("is a key of {}", words.join(", ")))
 }
 
-/// Returns the table with this key among the keys and the tables within them, as `outer.inner`: empty for the keys themselves.
+/// Returns the table with this key among the keys and the tables within them, as `outer.inner`: empty for the keys
+/// themselves.
 fn table_with(key: &str, keys: &Keys) -> Option<String> {
     if keys.contains_key(key) {
         return Some(String::new());
@@ -273,7 +273,7 @@ fn table_with(key: &str, keys: &Keys) -> Option<String> {
     })
 }
 
-/// Takes from a table, and from those within, the keys that nobody knows.
+/// Removes unknown keys from a table and the tables within it.
 fn drop_unknown(table: &mut Table, known: &Keys) {
     table.retain(|name, _| known.contains_key(name));
     for (name, entry) in table {
@@ -285,7 +285,7 @@ fn drop_unknown(table: &mut Table, known: &Keys) {
     }
 }
 
-/// The keys of a preset, without those that say which kind it is of.
+/// Returns the keys of a preset without those that name its kind.
 fn preset_table<R: SchemaRegistry>(preset: &R) -> Option<Table> {
     let preset = serde_json::to_value(preset).ok().and_then(document::preset);
     let Some(Value { data: Data::Table(mut preset), .. }) = preset else { return None };
@@ -295,7 +295,8 @@ fn preset_table<R: SchemaRegistry>(preset: &R) -> Option<Table> {
     Some(preset)
 }
 
-/// Returns the written keys that have no effect. A key with the value of the preset is none of them: a resolved scenario has all keys.
+/// Returns the written keys that have no effect. Keys with the value of the preset are allowed: a resolved scenario has
+/// all keys.
 fn without_effect<R: SchemaRegistry>(preset: &R, options: &R, written: &Table) -> Vec<OptionError> {
     let unused = options.unused();
     if unused.is_empty() {
@@ -316,15 +317,15 @@ fn without_effect<R: SchemaRegistry>(preset: &R, options: &R, written: &Table) -
     unused.into_iter().filter(has_no_effect).collect()
 }
 
-/// What is written, read over the preset of its kind.
-pub(crate) fn laid_over<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table) -> Result<R, Fault> {
+/// Reads the written keys merged into the preset of their kind.
+pub(crate) fn with_preset<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table) -> Result<R, Fault> {
     let mut merged = preset.clone();
-    document::lay_over(&mut merged, written);
+    document::merge(&mut merged, written);
     let value = Value { origin: Origin::Preset, data: Data::Table(merged) };
     de::read_with(|deserializer| R::deserialize(kind, deserializer), &value)
 }
 
-/// A table of this kind, with the keys that its preset lacks; `..` for what has no example.
+/// Returns an example table of this kind with the keys that its preset lacks; `..` for keys without an example.
 fn example_of<R: SchemaRegistry>(kind: &'static str, dialect: Dialect) -> String {
     let mut example = match (written::<R>(kind), R::NUMBERED) {
         (Some((stem, number)), Some((_, key))) => format!("kind = \"{stem}\", {key} = {number}"),
@@ -332,7 +333,7 @@ fn example_of<R: SchemaRegistry>(kind: &'static str, dialect: Dialect) -> String
     };
     let preset = R::preset(kind, dialect).and_then(|preset| preset_table(&preset)).unwrap_or_default();
     let mut keys = Table::new();
-    while let Some(lacking) = laid_over::<R>(kind, &preset, &keys).ok().and_then(|options| options.check().err()) {
+    while let Some(lacking) = with_preset::<R>(kind, &preset, &keys).ok().and_then(|options| options.check().err()) {
         let value = lacking.example.as_ref().and_then(|text| document::parse_value(text, &Origin::Preset).ok());
         let (Some(text), Some(value), false) = (&lacking.example, value, keys.contains_key(lacking.key)) else {
             example.push_str(", ..");
@@ -344,20 +345,20 @@ fn example_of<R: SchemaRegistry>(kind: &'static str, dialect: Dialect) -> String
     format!("{{ {example} }}")
 }
 
-/// How a numbered kind is written: its word and its number.
+/// Returns the word and the number of a numbered kind.
 fn written<R: SchemaRegistry>(kind: &'static str) -> Option<(&'static str, &'static str)> {
     let (stem, _) = R::NUMBERED?;
     Some((stem, kind.strip_prefix(stem)?.strip_prefix('-')?))
 }
 
-/// What may be written for `kind`.
+/// Returns the allowed values of `kind`.
 fn words<R: SchemaRegistry>() -> Vec<&'static str> {
     let mut words: Vec<_> = R::KINDS.iter().map(|kind| written::<R>(kind).map_or(*kind, |(stem, _)| stem)).collect();
     words.dedup();
     words
 }
 
-/// A table that is being read. What is wrong is noted, and the default taken in its place.
+/// Table that is being read. Invalid values are reported and replaced by the default.
 pub(crate) struct Open<'r, 'a> {
     pub(crate) reader: &'r mut Reader<'a>,
     table: &'a Table,
@@ -365,7 +366,6 @@ pub(crate) struct Open<'r, 'a> {
 }
 
 impl<'a> Open<'_, 'a> {
-    /// The value of `key`, if it is written.
     pub(crate) fn value(&self, key: &str) -> Option<&'a Value> {
         self.table.get(key).map(|entry| &entry.value)
     }
@@ -375,14 +375,14 @@ impl<'a> Open<'_, 'a> {
         self.reader.wrong(&path, message);
     }
 
-    /// `key`, if it is written and right.
+    /// Reads `key`. Returns `None` if it is absent or invalid.
     pub(crate) fn optional<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
         let value = self.value(key)?;
         let path = self.path.key(key);
         self.reader.read(value, &path)
     }
 
-    /// Reads `key`, whose values are limited to `range`. `allowed` says so, also of what the type does not have.
+    /// Reads `key` with a value in `range`, which `allowed` describes in the error message.
     pub(crate) fn within<T>(&mut self, key: &str, range: impl RangeBounds<T>, allowed: &str) -> Option<T>
     where
         T: DeserializeOwned + PartialOrd + Display,
@@ -398,7 +398,7 @@ impl<'a> Open<'_, 'a> {
         None
     }
 
-    /// `key`, which must be written.
+    /// Reads `key`, which must be present.
     pub(crate) fn required<T: DeserializeOwned>(&mut self, key: &str, example: &str) -> Option<T> {
         if self.value(key).is_none() {
             self.missing(key, example);
@@ -406,19 +406,19 @@ impl<'a> Open<'_, 'a> {
         self.optional(key)
     }
 
-    /// `kind` and options under `key`.
+    /// Reads `kind` and its options in the table `key`.
     pub(crate) fn options<R: SchemaRegistry>(
         &mut self,
         key: &str,
         dialect: Dialect,
         known: &KindKeys,
-    ) -> Option<Chosen<R>> {
+    ) -> Option<KindOptions<R>> {
         let value = self.value(key)?;
         let path = self.path.key(key);
         self.reader.options(value, &path, dialect, known)
     }
 
-    /// The tables of an array of tables, each with its path.
+    /// Returns the tables of an array of tables, each with its path.
     pub(crate) fn tables(&mut self, key: &str) -> Vec<(&'a Value, Path)> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let path = self.path.key(key);

@@ -1,4 +1,4 @@
-//! `record` of a scenario: what is recorded besides the summary.
+//! `record` of a scenario: data that is recorded in addition to the summary.
 
 use crate::document::{Data, Value};
 use crate::path::Path;
@@ -8,14 +8,14 @@ use headway_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is recorded besides the summary.
+/// Data that is recorded in addition to the summary.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct RecordTable {
-    /// The interval of the series; false or 0s for none.
+    /// Sampling interval of the time series; false or 0s for none.
     #[schemars(default, with = "Series")]
     pub(crate) series: Duration,
-    /// Whether to keep how long each packet and frame took, and not only mean and percentiles.
+    /// Whether to record the delay of each packet and frame in addition to mean and percentiles.
     #[schemars(default)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) distributions: bool,
@@ -27,12 +27,12 @@ impl Default for RecordTable {
     }
 }
 
-/// An interval, or `false` for none.
+/// Interval, or `false` for none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "the schema's; reading tells the two apart itself")]
+#[expect(dead_code, reason = "used by the schema only")]
 pub(crate) enum Series {
-    /// The time from one sample to the next.
+    /// Time between samples.
     Every(Duration),
     /// No series.
     Off(bool),

@@ -1,13 +1,13 @@
-//! The scenario: its own keys, and its tables put together.
+//! The scenario: its keys, and the expansion of its tables into nodes, links, flows and attackers.
 
 use crate::attacker::{self, Attacker, AttackerTable};
 use crate::clock::ClockOptions;
 use crate::document::Value;
 use crate::files::Traces;
 use crate::flow::{self, Flow, FlowTable};
-use crate::limits::{LONGEST_RUN, MOST_REPLICAS};
+use crate::limits::{MAX_DURATION, MAX_REPLICAS};
 use crate::link::{self, Link, LinkTable};
-use crate::links::Links;
+use crate::link_file::Links;
 use crate::names::{Names, check_name};
 use crate::node::{self, NodeTable};
 use crate::path::Path;
@@ -20,46 +20,46 @@ use headway_units::{Dialect, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A network, the flows through it, and how long to watch them.
+/// Network, the flows through it and the duration of the run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ScenarioTable {
-    /// What the record calls it; the file's name without .toml if absent.
+    /// Name in the record; the file name without .toml if absent.
     #[schemars(default)]
     pub(crate) name: String,
-    /// How long the run lasts, more than 0s and at most 1000000s.
+    /// Duration of the run, above 0s and at most 1000000s.
     pub(crate) duration: Duration,
-    /// The seed of every random stream.
+    /// Seed of all random streams.
     #[schemars(default = "default_seed", range(max = 9_223_372_036_854_775_807_u64))]
     pub(crate) seed: u64,
-    /// Whose rules the options that are not written follow.
+    /// Default dialect of all options: the implementation whose defaults they have.
     #[schemars(default)]
     pub(crate) dialect: Dialect,
-    /// Who comes first of what happens at one time; scheduled in dialect ns2, else drawn.
+    /// Order of simultaneous events; scheduled in dialect ns2, else drawn.
     #[schemars(default = "no_default")]
     pub(crate) ties: Ties,
-    /// Summaries count from here on; before duration.
+    /// Start of the interval that summaries measure; before duration.
     #[schemars(default)]
     pub(crate) measure_from: Duration,
-    /// What is recorded besides the summary.
+    /// Data that is recorded in addition to the summary.
     #[schemars(default)]
     pub(crate) record: RecordTable,
-    /// Nodes with replicas or a host. Others need no table: links name them.
+    /// Nodes with replicas, a host or a clock. Other nodes need no table: links name them.
     #[schemars(default)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) node: Vec<NodeTable>,
-    /// The links.
+    /// Links.
     pub(crate) link: Vec<LinkTable>,
-    /// The flows.
+    /// Flows.
     pub(crate) flow: Vec<FlowTable>,
-    /// Who harms them.
+    /// Attackers on the flows.
     #[schemars(default)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attacker: Vec<AttackerTable>,
-    /// Keys to vary, each with its values: every combination is a run.
+    /// Keys that vary, each with its values: every combination is a run.
     #[schemars(with = "crate::vary::VaryTable", default)]
     #[serde(skip_serializing)]
-    #[expect(dead_code, reason = "the schema's; a resolved scenario is one run")]
+    #[expect(dead_code, reason = "used by the schema only; a resolved scenario is one run")]
     pub(crate) vary: (),
 }
 
@@ -67,7 +67,7 @@ fn default_seed() -> u64 {
     1
 }
 
-/// The part of a scenario that its links are made of.
+/// Tables of a scenario that determine its links.
 #[derive(Debug)]
 pub(crate) struct LinksTable {
     pub(crate) seed: u64,
@@ -76,43 +76,43 @@ pub(crate) struct LinksTable {
     pub(crate) link: Vec<LinkTable>,
 }
 
-/// A key that may be absent, and whose default depends on others.
+/// Default of a key in the schema whose default depends on other keys.
 fn no_default() -> Option<()> {
     None
 }
 
-/// One run: plain data, checked.
+/// One run: plain, validated data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What the record calls it.
+    /// Name in the record.
     pub name: String,
-    /// How long it runs, more than zero.
+    /// Duration of the run, above zero.
     pub duration: Duration,
-    /// Summaries count from here on; before `duration`.
+    /// Start of the interval that summaries measure; before `duration`.
     pub measure_from: Duration,
-    /// The seed of every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// Who comes first of what is alike to the last bit.
+    /// Order of simultaneous events.
     pub ties: Ties,
-    /// The interval of the series; `None`: no series.
+    /// Sampling interval of the time series; `None` for no series.
     pub series: Option<Duration>,
-    /// Whether the record keeps how long each packet and frame took.
+    /// Whether the delay of each packet and frame is recorded.
     pub distributions: bool,
-    /// The nodes' names: those of `[[node]]` in file order, then those that links imply.
+    /// Names of the nodes: those of `[[node]]` in file order, then those that only links name.
     pub nodes: Vec<String>,
-    /// What receiving costs there, one a node; `None`: nothing.
+    /// CPU time of receiving at each node; `None` for none.
     pub hosts: Vec<Option<HostOptions>>,
-    /// The clock of each node, for those that have one of their own.
+    /// Clock of each node; `None` for true time.
     pub clocks: Vec<Option<ClockOptions>>,
-    /// One entry a direction, in file order; a duplex link gives its written direction, then the way back.
+    /// One entry per direction, in file order; for a duplex link the forward direction, then the reverse direction.
     pub links: Vec<Link>,
-    /// In file order, replicas from 1.
+    /// Flows in file order, replicas from 1.
     pub flows: Vec<Flow>,
-    /// In file order.
+    /// Attackers in file order.
     pub attackers: Vec<Attacker>,
 }
 
-/// Reads all tables; `None` if something was wrong. `default_name` is that of a scenario without.
+/// Reads all tables. Returns `None` after an error. `default_name` is the name if the key is absent.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<ScenarioTable> {
     let root = reader.root;
     let mut open = reader.open(root, &Path::default(), &VOCABULARY.scenario)?;
@@ -121,8 +121,8 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<Sc
     if open.value("duration").is_none() {
         open.missing("duration", "\"50s\"");
     }
-    let allowed = format!("a run lasts more than 0s and at most {LONGEST_RUN}");
-    let duration = open.within("duration", Duration::from_nanos(1)..=LONGEST_RUN, &allowed).unwrap_or(LONGEST_RUN);
+    let allowed = format!("a run lasts more than 0s and at most {MAX_DURATION}");
+    let duration = open.within("duration", Duration::from_nanos(1)..=MAX_DURATION, &allowed).unwrap_or(MAX_DURATION);
     let Rules { seed, dialect, ties } = rules(&mut open);
     let allowed = format!("from 0s to before the end of the run at {duration}");
     let measure_from: Duration = open.within("measure_from", .., &allowed).unwrap_or_default();
@@ -135,7 +135,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<Sc
     for (key, needs, tables) in
         [("link", "between, rate and delay", &links), ("flow", "name, from, to, transport and source", &flows)]
     {
-        // What is no array was told already.
+        // A value that is not an array has been reported.
         if tables.is_empty() && open.value(key).is_none_or(|value| value.array().is_some()) {
             open.wrong(key, format!("there is no {key}: write at least one [[{key}]], with {needs}"));
         }
@@ -164,7 +164,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<Sc
     reader.problems.is_empty().then_some(table)
 }
 
-/// What holds for links and flows alike.
+/// Keys that apply to links and flows.
 struct Rules {
     seed: u64,
     dialect: Dialect,
@@ -177,7 +177,7 @@ fn rules(open: &mut Open<'_, '_>) -> Rules {
     Rules { seed, dialect, ties: open.optional("ties").unwrap_or(Ties::preset(dialect)) }
 }
 
-/// Reads what links are made of; the rest of a scenario may be there, and is not looked at.
+/// Reads the keys that determine links. Other keys of a scenario are allowed, and their values are ignored.
 pub(crate) fn read_links(reader: &mut Reader<'_>) -> Option<LinksTable> {
     let root = reader.root;
     let mut open = reader.open(root, &Path::default(), &VOCABULARY.scenario)?;
@@ -188,7 +188,7 @@ pub(crate) fn read_links(reader: &mut Reader<'_>) -> Option<LinksTable> {
     reader.problems.is_empty().then_some(LinksTable { seed, ties, node, link })
 }
 
-/// Reads each table, until more problems were found than anybody reads.
+/// Reads each table until the maximum number of problems is reached.
 fn each<'a, T>(
     reader: &mut Reader<'a>,
     tables: Vec<(&'a Value, Path)>,
@@ -205,20 +205,21 @@ fn each<'a, T>(
 }
 
 fn seed(open: &mut Open<'_, '_>) -> u64 {
-    const MOST: u64 = i64::MAX as u64;
-    open.within("seed", 0..=MOST, &format!("write a whole number from 0 to {MOST}")).unwrap_or(1)
+    const MAX_SEED: u64 = i64::MAX as u64;
+    open.within("seed", 0..=MAX_SEED, &format!("write a whole number from 0 to {MAX_SEED}")).unwrap_or(1)
 }
 
-/// A run, and where its flows and nodes come from.
+/// Run with the tables of its flows and nodes.
 pub(crate) struct Expanded {
     pub(crate) scenario: Scenario,
-    /// For each flow the number of its table; rising.
+    /// Index of the table of each flow, in ascending order.
     pub(crate) flow_tables: Vec<usize>,
-    /// For each node that has a table the number of that, rising; then come those that only links name.
+    /// Index of the table of each node with one, in ascending order. Nodes that only links name follow without an
+    /// entry.
     pub(crate) node_tables: Vec<usize>,
 }
 
-/// The run that the tables describe; `None` if something is wrong, which is noted with `reader`.
+/// Expands the tables into a run. Returns `None` after an error, which is reported to `reader`.
 pub(crate) fn expand(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: &mut Traces<'_>) -> Option<Expanded> {
     let names = nodes(reader, &tables.node, &tables.link)?;
     let links = link::expand(reader, &tables.link, &names, tables.ties, traces)?;
@@ -245,32 +246,32 @@ pub(crate) fn expand(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: &m
     reader.problems.is_empty().then_some(Expanded { scenario, flow_tables, node_tables })
 }
 
-/// The nodes' names; `None` if there are too many.
+/// Returns the names of the nodes; `None` if there are too many.
 fn nodes(reader: &mut Reader<'_>, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Names> {
     let replicas: u64 = nodes.iter().map(|node| node.count.unwrap_or(1)).sum();
-    if replicas > MOST_REPLICAS {
+    if replicas > MAX_REPLICAS {
         let path = Path::default().key("node");
-        reader.wrong(&path, format!("{replicas} nodes are too many: at most {MOST_REPLICAS}"));
+        reader.wrong(&path, format!("{replicas} nodes are too many: at most {MAX_REPLICAS}"));
         return None;
     }
     Some(Names::of(reader, nodes, links))
 }
 
-/// The links alone; `None` if something is wrong, which is noted with `reader`.
+/// Expands only the links. Returns `None` after an error, which is reported to `reader`.
 pub(crate) fn expand_links(reader: &mut Reader<'_>, tables: &LinksTable, traces: &mut Traces<'_>) -> Option<Links> {
     let names = nodes(reader, &tables.node, &tables.link)?;
     let links = link::expand(reader, &tables.link, &names, tables.ties, traces)?;
     reader.problems.is_empty().then_some(Links { seed: tables.seed, ties: tables.ties, links })
 }
 
-/// What the nodes' tables say, one a node: nothing of those that only links name.
+/// Returns a key of the node tables for each node; `None` for nodes that only links name.
 fn of_nodes<T: Clone>(
     tables: &ScenarioTable,
     node_tables: &[usize],
     nodes: usize,
-    said: impl Fn(&NodeTable) -> Option<T>,
+    value: impl Fn(&NodeTable) -> Option<T>,
 ) -> Vec<Option<T>> {
-    let mut all: Vec<_> = node_tables.iter().map(|table| said(&tables.node[*table])).collect();
+    let mut all: Vec<_> = node_tables.iter().map(|table| value(&tables.node[*table])).collect();
     all.resize(nodes, None);
     all
 }

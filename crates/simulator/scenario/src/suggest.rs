@@ -1,35 +1,35 @@
-//! How messages speak of words: the nearest right one for a wrong one, and nothing that a terminal would obey.
+//! Suggestions and quoted input in error messages: the nearest known word, and text without control characters.
 
 use std::borrow::Cow;
 
-/// Names longer than this are nobody's slip of the finger.
-const LONGEST: usize = 64;
-/// More candidates than this are not compared: a scenario may have 100 000 nodes.
-const MOST: usize = 2_000;
+/// Maximum length of words that are compared, in characters.
+const MAX_CHARS: usize = 64;
+/// Maximum number of candidates that are compared: a scenario may have 100 000 nodes.
+const MAX_CANDIDATES: usize = 2_000;
 
-/// Returns the candidate that `word` was most likely meant to be; `None` if none is near.
+/// Returns the candidate that is most similar to `word`; `None` if none is similar.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
-    if length > LONGEST {
+    if length > MAX_CHARS {
         return None;
     }
     let folded = word.to_lowercase().replace('-', "_");
     candidates
         .into_iter()
-        .filter(|candidate| candidate.len() <= LONGEST)
-        .take(MOST)
+        .filter(|candidate| candidate.len() <= MAX_CHARS)
+        .take(MAX_CANDIDATES)
         .map(|candidate| (strsim::osa_distance(&folded, &candidate.to_lowercase().replace('-', "_")), candidate))
-        // A third of the letters may be wrong; more is another word.
+        // At most a third of the characters may differ.
         .filter(|&(distance, _)| distance <= (length / 3).max(1))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// Values that once had another name, each with what it has now.
+/// Renamed values: the old name and the new name.
 const RENAMED: [(&str, &str); 3] =
     [("linux", "window-counter-settled"), ("linux", "halved-and-lifted"), ("ns2", "halved-to-initial")];
 
-/// Options of transports and controllers that were removed.
+/// Removed options of transports and controllers.
 pub(crate) const REMOVED: [&str; 22] = [
     "bandwidth_time_constant",
     "bic_low_window",
@@ -55,10 +55,10 @@ pub(crate) const REMOVED: [&str; 22] = [
     "veno_beta",
 ];
 
-/// Candidates that a message lists, at most: all options of any controller, or the first of many names.
-const LISTED: usize = 100;
+/// Maximum number of candidates in a message, enough for all options of a controller.
+const MAX_LISTED: usize = 100;
 
-/// Returns the end of a sentence about an unknown key or name: the nearest right one, or else a list.
+/// Returns the end of an error message about an unknown key or name: the nearest candidate, or a list.
 #[must_use]
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(word, candidates.clone()) {
@@ -67,11 +67,11 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     }
 }
 
-/// Returns the end of a sentence about an unknown value: its new name, or the nearest right value, and all values.
+/// Returns the end of an error message about an unknown value: its new name, or the nearest value and all values.
 #[must_use]
 pub fn choices<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let is_now = |now: &str| RENAMED.contains(&(word, now));
-    if let Some(now) = candidates.clone().into_iter().take(MOST).find(|candidate| is_now(candidate)) {
+    if let Some(now) = candidates.clone().into_iter().take(MAX_CANDIDATES).find(|candidate| is_now(candidate)) {
         return format!("; it is called \"{now}\" now");
     }
     match nearest(word, candidates.clone()) {
@@ -80,10 +80,10 @@ pub fn choices<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + C
     }
 }
 
-/// Lists the candidates, up to [`LISTED`].
+/// Lists the candidates, up to [`MAX_LISTED`].
 fn known<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
     let mut candidates = candidates.into_iter();
-    let listed: Vec<&str> = candidates.by_ref().take(LISTED).collect();
+    let listed: Vec<&str> = candidates.by_ref().take(MAX_LISTED).collect();
     match (listed.len(), candidates.count()) {
         (0, _) => "there are none".to_owned(),
         (_, 0) => format!("known are {}", listed.join(", ")),
@@ -96,18 +96,18 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Messages quote input; nobody wants a megabyte of it, nor its control characters.
+/// Returns input for an error message: at most 60 characters, without control characters.
 pub(crate) fn quoted(text: &str) -> String {
-    const SHOWN: usize = 60;
-    let mut shown = printable(&text.chars().take(SHOWN).collect::<String>()).into_owned();
-    if text.chars().nth(SHOWN).is_some() {
+    const MAX_SHOWN: usize = 60;
+    let mut shown = printable(&text.chars().take(MAX_SHOWN).collect::<String>()).into_owned();
+    if text.chars().nth(MAX_SHOWN).is_some() {
         shown.push_str("...");
     }
     shown
 }
 
-/// The text, its control characters and those that change the direction of writing as `\u001b`: what somebody else has
-/// written cannot move a cursor, nor show other words than are there.
+/// Escapes control characters and characters that change the text direction, as `\u001b`. Untrusted text can thus
+/// neither control a terminal nor display a misleading order.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| {
         !c.is_control() && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -119,17 +119,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).collect())
 }
 
-/// So many of something: `1 flow`, `2 flows`.
-pub(crate) fn so_many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_its_word() {
+    fn misspelled_words_find_the_nearest_candidate() {
         let keys = ["limit", "min_threshold", "max_threshold", "gentle"];
         for (word, meant) in [
             ("limits", Some("limit")),
@@ -143,31 +138,31 @@ mod tests {
         assert_eq!(nearest(&"x".repeat(1_000_000), keys), None);
     }
 
-    /// ESC, CSI (C1) and RIGHT-TO-LEFT OVERRIDE, by the numbers that ECMA-48 and Unicode give them.
+    /// ESC and CSI (C1) of ECMA-48, and RIGHT-TO-LEFT OVERRIDE of Unicode.
     #[test]
-    fn control_characters_are_written_out() {
+    fn control_characters_are_escaped() {
         assert_eq!(printable("a\x1b[31mb\n\u{9b}2J\u{202e}é"), "a\\u001b[31mb\\u000a\\u009b2J\\u202eé");
         assert_eq!(quoted("\x07"), "\\u0007");
     }
 
     #[test]
-    fn a_foreign_word_is_shown_all_that_there_are() {
+    fn hints_without_a_similar_word_list_all_candidates() {
         assert_eq!(hint("zzz", ["udp", "tcp-reno"]), "; known are udp, tcp-reno");
         assert_eq!(hint("zzz", []), "; there are none");
     }
 
-    /// TFRC has more than 40 options, and `controller = { x = 1 }` once listed none of them.
+    /// TFRC has more than 40 options, and the error of `controller = { x = 1 }` listed none of them.
     #[test]
-    fn a_long_list_is_shown_to_its_bound() {
+    fn long_lists_end_at_the_limit() {
         let names: Vec<String> = (0..130).map(|number| format!("name-{number}")).collect();
         let of = |count: usize| hint("zzz", names[..count].iter().map(String::as_str));
         assert!(of(100).ends_with("name-98, name-99"));
         assert!(of(130).ends_with("name-98, name-99 and 30 more"));
     }
 
-    /// `dialect = "headway-2"` once showed the nearest dialect only.
+    /// The error of `dialect = "headway-2"` listed only the nearest dialect.
     #[test]
-    fn a_value_near_another_is_shown_all_that_there_are() {
+    fn choices_list_all_values_after_a_suggestion() {
         let dialects = ["headway-1", "rfc"];
         assert_eq!(choices("headway-2", dialects), "; did you mean \"headway-1\"? Known are headway-1, rfc");
         assert_eq!(choices("zzz", dialects), "; known are headway-1, rfc");

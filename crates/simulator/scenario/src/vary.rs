@@ -1,7 +1,7 @@
-//! `[vary]`: keys, each with the values that it takes in turn.
+//! `[vary]`: keys with several values, whose combinations are the runs of a scenario.
 
 use crate::document::{Data, Origin, Value};
-use crate::limits::MOST_RUNS;
+use crate::limits::MAX_RUNS;
 use crate::overrides::{OverrideError, resolve};
 use crate::path::{Path, Step};
 use crate::quantity;
@@ -15,70 +15,70 @@ use schemars::JsonSchema;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// `[vary]`, for the schema.
+/// Schema of `[vary]`.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "the schema's; keys are read one by one")]
+#[expect(dead_code, reason = "used by the schema only")]
 pub(crate) struct VaryTable {
-    /// How many seeds, from 1 on, or from another first one. Every combination is run with each.
+    /// Number of seeds from 1, or their first and number. Every combination is run with each seed.
     seeds: Option<SeedsForm>,
-    /// Keys that vary together: the first value of each, then the second, and so on.
+    /// Groups of keys that vary together: the first value of each, then the second, and so on.
     zip: Option<Vec<Vec<String>>>,
-    /// Combinations as they are to be run, each with a value for the same keys.
+    /// Explicit combinations, each with a value for the same keys.
     list: Option<Vec<BTreeMap<String, serde_json::Value>>>,
-    /// Keys as `--set` has them, in quotes.
+    /// Keys as in `--set`, in quotes.
     #[schemars(flatten)]
     keys: BTreeMap<String, AxisForm>,
 }
 
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "the schema's")]
+#[expect(dead_code, reason = "used by the schema only")]
 enum SeedsForm {
     Count(u64),
     From(SeedsTable),
 }
 
-/// Seeds one after the other.
+/// Consecutive seeds.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "the schema's")]
+#[expect(dead_code, reason = "used by the schema only")]
 pub(crate) struct SeedsTable {
-    /// The first one.
+    /// First seed.
     first: u64,
-    /// How many.
+    /// Number of seeds.
     #[schemars(range(min = 1, max = 100_000))]
     count: u64,
 }
 
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "the schema's")]
+#[expect(dead_code, reason = "used by the schema only")]
 enum AxisForm {
     Values(Vec<serde_json::Value>),
     Range(RangeTable),
 }
 
-/// Keys that vary together; mostly one.
+/// Keys that vary together; usually one.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) keys: Vec<Varying>,
 }
 
-/// A key of an axis.
+/// Key of an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Varying {
     pub(crate) path: Arc<Path>,
-    /// The places that it stands for.
+    /// Paths that it matches.
     places: Vec<Path>,
     values: Vec<Arc<Value>>,
 }
 
-/// What a scenario varies.
+/// Keys that a scenario varies.
 #[derive(Debug, Default)]
 pub(crate) struct Varied {
-    /// All but the seed.
+    /// Axes without the seed.
     pub(crate) axes: Vec<Axis>,
-    /// The seeds, if they vary.
+    /// Seeds, if they vary.
     pub(crate) seeds: Option<Vec<Arc<Value>>>,
 }
 
@@ -88,19 +88,19 @@ impl Axis {
         self.keys.first().map_or(0, |key| key.values.len())
     }
 
-    /// Where its first key is written.
+    /// Returns the origin of its first value.
     fn origin(&self) -> Option<&Origin> {
         self.keys.first()?.values.first().map(|value| &value.origin)
     }
 
-    /// Its values of a key, in turn.
+    /// Returns the values of a key in order.
     pub(crate) fn values(&self, key: usize) -> &[Arc<Value>] {
         &self.keys[key].values
     }
 }
 
 impl Varied {
-    /// Leaves out what these set.
+    /// Removes the keys that the overrides set.
     pub(crate) fn without(&mut self, root: &Value, set: &[Path]) {
         let is_set = |places: &[Path]| places.iter().all(|place| set.contains(place));
         for axis in &mut self.axes {
@@ -115,21 +115,21 @@ impl Varied {
     /// Returns the index of the value of each axis at each point.
     pub(crate) fn points(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
         let points = self.grid(reader);
-        if points.len().saturating_mul(self.seeds.as_ref().map_or(1, Vec::len)) > MOST_RUNS {
+        if points.len().saturating_mul(self.seeds.as_ref().map_or(1, Vec::len)) > MAX_RUNS {
             self.too_many(reader);
         }
-        self.refuse_twins(reader);
+        self.check_duplicates(reader);
         points
     }
 
-    /// Runs that are one and the same would count as several, and make intervals narrower than they are.
-    fn refuse_twins(&self, reader: &mut Reader<'_>) {
-        let twin = |rows: Vec<String>| {
+    /// Reports equal values. Equal runs would count several times, and confidence intervals would be too narrow.
+    fn check_duplicates(&self, reader: &mut Reader<'_>) {
+        let duplicate = |rows: Vec<String>| {
             let mut seen = BTreeSet::new();
             rows.into_iter().find(|row| !seen.insert(row.clone()))
         };
         let shown_seeds = |seeds: &Vec<Arc<Value>>| seeds.iter().map(|seed| shown(seed)).collect();
-        if let Some(seed) = self.seeds.as_ref().and_then(|seeds| twin(shown_seeds(seeds))) {
+        if let Some(seed) = self.seeds.as_ref().and_then(|seeds| duplicate(shown_seeds(seeds))) {
             let first = self.seeds.iter().flatten().next();
             first.iter().for_each(|seed| reader.problems.set_argument(&seed.origin));
             reader.wrong(&vary(), format!("seed {seed} is listed twice: each seed is run once"));
@@ -141,7 +141,7 @@ impl Varied {
                 rows.iter_mut().zip(meanings).for_each(|(row, meaning)| *row += &format!("{meaning} "));
             }
             let first = axis.keys.iter().map(|key| key.path.to_string()).collect::<Vec<_>>().join(" and ");
-            if twin(rows).is_some() {
+            if duplicate(rows).is_some() {
                 axis.origin().iter().for_each(|origin| reader.problems.set_argument(origin));
                 reader.wrong(&vary(), format!("{first} has the same value twice: each is run once"));
             }
@@ -149,7 +149,7 @@ impl Varied {
         reader.problems.set_argument(&Origin::Preset);
     }
 
-    /// Notes that there are too many runs, with the last argument that makes them, if there is one.
+    /// Reports that there are too many runs, at the last command-line argument that varies a key, if there is one.
     fn too_many(&self, reader: &mut Reader<'_>) {
         let seeds = self.seeds.as_ref().and_then(|seeds| Some(&seeds.first()?.origin));
         self.axes.iter().filter_map(Axis::origin).chain(seeds).for_each(|origin| {
@@ -157,14 +157,14 @@ impl Varied {
                 reader.problems.set_argument(origin);
             }
         });
-        let message = format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values");
+        let message = format!("these are more than {MAX_RUNS} runs: vary fewer keys, or each over fewer values");
         reader.wrong(&vary(), message);
         reader.problems.set_argument(&Origin::Preset);
     }
 
     fn grid(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
         let counts: Vec<usize> = self.axes.iter().map(Axis::count).collect();
-        let all = counts.iter().try_fold(1usize, |all, count| all.checked_mul(*count).filter(|all| *all <= MOST_RUNS));
+        let all = counts.iter().try_fold(1usize, |all, count| all.checked_mul(*count).filter(|all| *all <= MAX_RUNS));
         if all.is_none() {
             self.too_many(reader);
             return Vec::new();
@@ -187,7 +187,7 @@ fn vary() -> Path {
     Path::default().key("vary")
 }
 
-/// Notes what is wrong with `[vary]`, for a scenario that is loaded as one run.
+/// Checks `[vary]` of a scenario that is loaded as one run.
 pub(crate) fn check(open: &mut Open<'_, '_>) {
     let varied = read(open.reader, &[]);
     if open.reader.problems.is_empty() {
@@ -195,8 +195,8 @@ pub(crate) fn check(open: &mut Open<'_, '_>) {
     }
 }
 
-/// What varies, in the order of the text, then what the caller varies beside it; what is wrong is noted.
-pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
+/// Reads the keys of `[vary]` in the order of the text, then those of `varies`, which replace equal keys of the text.
+pub(crate) fn read<'a>(reader: &mut Reader<'a>, varies: &'a [Vary]) -> Varied {
     let mut varied = Varied::default();
     let mut written: Vec<_> = match reader.root.table().and_then(|table| table.get("vary")) {
         None => Vec::new(),
@@ -208,19 +208,18 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
             }
         },
     };
-    // In the order of the text; overrides, which have none, first.
+    // Overrides have no position in the text and are first.
     written.sort_by_key(|(_, entry)| match &entry.key {
         Origin::Text(span) => span.start,
         _ => 0,
     });
     let mut zips = Vec::new();
     for (key, entry) in written {
-        // What the caller varies is in place of it.
-        if !beside.iter().any(|other| is_same_key(reader.root, &other.key, key)) {
+        if !varies.iter().any(|other| is_same_key(reader.root, &other.key, key)) {
             one_key(reader, key, &entry.value, &mut varied, &mut zips);
         }
     }
-    for other in beside {
+    for other in varies {
         reader.problems.set_argument(&other.value.origin);
         one_key(reader, &other.key, &other.value, &mut varied, &mut zips);
     }
@@ -228,11 +227,11 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
     for (keys, path) in zips {
         zip(reader, &mut varied, &keys, &path);
     }
-    twice(reader, &varied);
+    check_overlaps(reader, &varied);
     varied
 }
 
-/// Returns whether both name the same places, or are the same word of `[vary]`.
+/// Returns whether both match the same paths, or are the same keyword of `[vary]`.
 pub(crate) fn is_same_key(root: &Value, one: &str, other: &str) -> bool {
     one == other || is_same(root, one, other)
 }
@@ -242,7 +241,7 @@ fn is_same(root: &Value, one: &str, other: &str) -> bool {
     places(one).is_some_and(|places_of_one| Some(places_of_one) == places(other))
 }
 
-/// Keys that are to vary together, and where that is written.
+/// Keys that vary together, and the path of the group.
 type Zip = (Vec<String>, Path);
 
 fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mut Varied, zips: &mut Vec<Zip>) {
@@ -272,7 +271,7 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
                 Data::Array(values) if !values.is_empty() => {
                     values.iter().map(|value| Arc::new(value.clone())).collect()
                 }
-                Data::Table(_) if range::is_meant(value) => match range::read(reader, value, &place) {
+                Data::Table(_) if range::is_range(value) => match range::read(reader, value, &place) {
                     Some(range) => range.values().map(Arc::new).collect(),
                     None => return,
                 },
@@ -305,7 +304,7 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
     }
 }
 
-/// A key that may vary, and the places that it stands for.
+/// Parses a key and returns it with the paths that it matches.
 fn key_of(reader: &mut Reader<'_>, key: &str) -> Option<(Path, Vec<Path>)> {
     let path = Path::parse(key).map_err(OverrideError::from);
     let found = path.and_then(|path| resolve(reader.root, &path).map(|places| (path, places)));
@@ -326,27 +325,27 @@ fn seeds<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<V
     let (first, count) = match &value.data {
         Data::Integer(count) => (1, u64::try_from(*count).unwrap_or(0)),
         _ => {
-            const MOST: u64 = i64::MAX as u64;
+            const MAX_SEED: u64 = i64::MAX as u64;
             let mut open = reader.open(value, path, &VOCABULARY.seeds)?;
             for (key, example) in [("first", "1"), ("count", "20")] {
                 if open.value(key).is_none() {
                     open.missing(key, example);
                 }
             }
-            let count = open.within("count", 1..=MOST_RUNS as u64, &format!("from 1 to {MOST_RUNS}"));
-            let most = MOST + 1 - count.unwrap_or(1);
+            let count = open.within("count", 1..=MAX_RUNS as u64, &format!("from 1 to {MAX_RUNS}"));
+            let most = MAX_SEED + 1 - count.unwrap_or(1);
             let first = open.within("first", 0..=most, &format!("write a whole number from 0 to {most}"));
             (first?, count?)
         }
     };
-    if !(1..=MOST_RUNS as u64).contains(&count) {
-        reader.wrong(path, format!("write how many seeds, from 1 to {MOST_RUNS}: seeds = 20"));
+    if !(1..=MAX_RUNS as u64).contains(&count) {
+        reader.wrong(path, format!("write how many seeds, from 1 to {MAX_RUNS}: seeds = 20"));
         return None;
     }
     Some(Range::of_integers(value.origin.clone(), first, count).values().map(Arc::new).collect())
 }
 
-/// Combinations as they are written.
+/// Reads explicit combinations.
 fn list(reader: &mut Reader<'_>, value: &Value, path: &Path) -> Option<Axis> {
     let message = "write an array of tables with the same keys: list = [{ \"link[0].rate\" = \"1Mbps\", \"link[0].delay\" = \"10ms\" }]";
     let tables = value.array().and_then(|rows| rows.iter().map(Value::table).collect::<Option<Vec<_>>>());
@@ -377,14 +376,14 @@ fn list(reader: &mut Reader<'_>, value: &Value, path: &Path) -> Option<Axis> {
     Some(Axis { keys })
 }
 
-/// Makes one axis of those of these keys, where the first of them is.
+/// Merges the axes of these keys into the axis of the first.
 fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Path) {
     let mut together: Option<usize> = None;
     for key in keys {
         let is_it = |axis: &Axis| axis.keys.len() == 1 && is_same(reader.root, &axis.keys[0].path.to_string(), key);
         let in_it = |axis: &Axis| axis.keys.iter().any(|of| is_same(reader.root, &of.path.to_string(), key));
         let Some(at) = varied.axes.iter().position(is_it) else {
-            // One that an override sets does not vary.
+            // A key that an override sets does not vary.
             if !varied.axes.iter().any(in_it) && key_of(reader, key).is_some() {
                 reader.wrong(path, format!("\"{}\" has no values: give it an array in [vary], too", quoted(key)));
             } else if varied.axes.iter().any(in_it) {
@@ -397,11 +396,14 @@ fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Pat
             Some(first) => {
                 if varied.axes[first].count() != varied.axes[at].count() {
                     let count = |at: usize| counted(varied.axes[at].count() as u64, "value");
-                    let (ours, theirs) = (count(at), count(first));
+                    let (count_here, count_first) = (count(at), count(first));
                     let first = &varied.axes[first].keys[0].path;
                     reader.wrong(
                         path,
-                        format!("\"{}\" has {ours}, and {first} has {theirs}: they vary together", quoted(key)),
+                        format!(
+                            "\"{}\" has {count_here}, and {first} has {count_first}: they vary together",
+                            quoted(key)
+                        ),
                     );
                     return;
                 }
@@ -414,8 +416,8 @@ fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Pat
     }
 }
 
-/// Notes keys that two axes have.
-fn twice(reader: &mut Reader<'_>, varied: &Varied) {
+/// Reports paths that two keys match.
+fn check_overlaps(reader: &mut Reader<'_>, varied: &Varied) {
     let mut known = BTreeSet::new();
     for key in varied.axes.iter().flat_map(|axis| &axis.keys) {
         if let Some(place) = key.places.iter().find(|place| !known.insert((*place).clone())) {
@@ -425,15 +427,14 @@ fn twice(reader: &mut Reader<'_>, varied: &Varied) {
     }
 }
 
-/// The key of a table that varies which says what the table is called. No table of a scenario has such a key.
+/// Key of a varied table that sets its label. No table of a scenario has this key.
 const LABEL: &str = "label";
 
-/// What a table that varies is called, if it says so.
 fn own_label(value: &Value) -> Option<&str> {
     value.table()?.get(LABEL)?.value.text()
 }
 
-/// The value as it stands in a scenario.
+/// Returns the value without its label.
 pub(crate) fn unlabelled(value: &Arc<Value>) -> Arc<Value> {
     if own_label(value).is_none() {
         return Arc::clone(value);
@@ -445,8 +446,8 @@ pub(crate) fn unlabelled(value: &Arc<Value>) -> Arc<Value> {
     Arc::new(value)
 }
 
-/// What labels say of an axis's values. No two say the same: of values that are alike as far as they are shown, the second
-/// and later ones say which of the array they are. Tables of different kinds are told by their kinds.
+/// Returns unique labels of the values of a key. Of values with equal text, the second and later ones get their
+/// position in the array. Tables of different kinds have their kinds as labels.
 pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
     let kind = |value: &Arc<Value>| Some(value.table()?.get("kind")?.value.text()?.to_owned());
     let named = |value: &Arc<Value>| own_label(value).map(str::to_owned);
@@ -469,7 +470,7 @@ pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
     labels
 }
 
-/// A value in a label.
+/// Formats a value for a label.
 fn shown(value: &Value) -> String {
     match &value.data {
         Data::Text(text) | Data::Datetime(text) => text.clone(),

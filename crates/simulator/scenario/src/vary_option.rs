@@ -1,4 +1,4 @@
-//! `--vary KEY=V1,V2`: a key that varies beside those of `[vary]`.
+//! `--vary KEY=V1,V2`: a key that varies in addition to those of `[vary]`.
 
 use crate::document::{Data, DocumentError, Entry, Origin, Table, Value, parse_value, split};
 use crate::overrides::OverrideError;
@@ -8,13 +8,13 @@ use crate::suggest::quoted;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A key and the values that it takes in turn, in place of those that the scenario gives it. Text: `link[0].rate=1Mbps,2Mbps`, a range with so many values
-/// `link[*].delay=10ms..100ms/10` or evenly on a log scale `10ms..1s/5/log`, whole numbers `seed=1..20`, or `seeds=20`. Commas within quotes, brackets and braces are
-/// part of a value.
+/// Key with several values, which replace those of the scenario. Text: values `link[0].rate=1Mbps,2Mbps`, a range with
+/// a number of values `link[*].delay=10ms..100ms/10` or on a log scale `10ms..1s/5/log`, integers `seed=1..20`, or
+/// `seeds=20`. Commas within quotes, brackets and braces are part of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vary {
     pub(crate) key: String,
-    /// As it would stand in `[vary]`.
+    /// Value as in `[vary]`.
     pub(crate) value: Value,
 }
 
@@ -29,14 +29,14 @@ impl FromStr for Vary {
 }
 
 impl Vary {
-    /// Returns how many `seeds` there are, from 1 on, as the option `--seeds` has it. Errors name that option.
+    /// Returns the key `seeds` with `count` seeds from 1, for the option `--seeds`. Errors name that option.
     #[must_use]
     pub fn seeds(count: u64) -> Self {
         let origin = Origin::Option(Arc::from("--seeds"));
         Self { key: "seeds".to_owned(), value: Value { origin, data: Data::Integer(count.into()) } }
     }
 
-    /// Where it is written.
+    /// Returns the place for error messages.
     pub(crate) fn place(&self) -> Place {
         match &self.value.origin {
             Origin::Option(option) => Place::Option(option.to_string()),
@@ -49,14 +49,14 @@ impl Vary {
         let one = |text: &str| parse_value(text.trim(), origin);
         let values = values.trim();
         let value = match key {
-            // Words of `[vary]` itself.
+            // Keywords of `[vary]`.
             "seeds" | "zip" | "list" => one(values)?,
-            _ => match dotted(values) {
+            _ => match range_parts(values) {
                 Some(range) => table(range, origin, &one)?,
                 None => {
                     let mut listed: Vec<Value> = split(values).into_iter().map(one).collect::<Result<_, _>>()?;
-                    // An array is the list itself, and a range is no value.
-                    if listed.len() == 1 && (listed[0].array().is_some() || range::is_meant(&listed[0])) {
+                    // A single array is the list of values, and a single range is not a value.
+                    if listed.len() == 1 && (listed[0].array().is_some() || range::is_range(&listed[0])) {
                         listed.swap_remove(0)
                     } else {
                         Value { origin: origin.clone(), data: Data::Array(listed) }
@@ -68,14 +68,14 @@ impl Vary {
     }
 }
 
-/// The parts of `FROM..TO/STEPS/log` by their keys in a range's table.
-fn dotted(text: &str) -> Option<Vec<(&'static str, &str)>> {
+/// Splits `FROM..TO/STEPS/log` into the keys of a range table.
+fn range_parts(text: &str) -> Option<Vec<(&'static str, &str)>> {
     let (from, rest) = text.split_once("..").filter(|_| !text.contains([',', '"', '\'', '[', '{']))?;
     let mut parts = rest.split('/').map(str::trim);
     let mut range = vec![("from", from.trim()), ("to", parts.next()?)];
     match parts.next() {
         Some(steps) => range.push(("steps", steps)),
-        // One by one, if they are whole numbers: other ranges say how many values they have.
+        // Integers have a step of 1; other ranges require a number of values.
         None if range.iter().all(|(_, end)| end.parse::<i128>().is_ok()) => range.push(("step", "1")),
         None => {}
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_within_something_are_part_of_it() {
+    fn commas_within_quotes_and_brackets_do_not_split() {
         for (text, parts) in [
             ("1Mbps, 2Mbps", &["1Mbps", " 2Mbps"][..]),
             ("{ kind = \"red\", limit = 5 },droptail", &["{ kind = \"red\", limit = 5 }", "droptail"]),
@@ -113,9 +113,9 @@ mod tests {
         }
     }
 
-    /// `--vary 'link[0].queue={kind=codel}'` was taken for a text, although `--vary link[0].queue.kind=codel` was not.
+    /// `--vary 'link[0].queue={kind=codel}'` was read as a string, unlike `--vary link[0].queue.kind=codel`.
     #[test]
-    fn texts_within_tables_need_no_quotes() {
+    fn strings_within_tables_need_no_quotes() {
         let value = |text: &str| text.parse::<Vary>().unwrap().value;
         let quoted = "queue={ kind = \"red\", limit = \"9packets\", ecn = true, dscp = [\"ef\", 46] },codel";
         assert!(value(quoted).is_alike(&value("queue={kind=red, limit=9packets,ecn=true,dscp=[ef,46]},codel")));
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_two_ends_with_dots_between() {
+    fn a_range_has_two_ends_separated_by_dots() {
         assert_eq!(
-            dotted("10ms..1s/5/log"),
+            range_parts("10ms..1s/5/log"),
             Some(vec![("from", "10ms"), ("to", "1s"), ("steps", "5"), ("scale", "log")])
         );
-        assert_eq!(dotted("1..20"), Some(vec![("from", "1"), ("to", "20"), ("step", "1")]));
+        assert_eq!(range_parts("1..20"), Some(vec![("from", "1"), ("to", "20"), ("step", "1")]));
         assert_eq!(
-            (dotted("\"a..b\""), dotted("1..2,3"), dotted("1Mbps"), dotted("1..2/3/log/x")),
+            (range_parts("\"a..b\""), range_parts("1..2,3"), range_parts("1Mbps"), range_parts("1..2/3/log/x")),
             (None, None, None, None)
         );
     }

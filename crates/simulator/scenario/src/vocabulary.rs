@@ -1,13 +1,16 @@
-//! Which keys each table may have. `vocabulary.txt` lists them, for the JSON Schema takes ten times longer than reading a scenario. A test compares the
-//! list with the schema, and writes it if `UPDATE_VOCABULARY` is set.
+//! The keys of each table, listed in `vocabulary.txt` because building the JSON Schema takes ten times longer than
+//! reading a scenario. A test compares the list with the schema.
+//!
+//! To add a key, add the field to the table's type (for a link: `link.rs` or `link/direction.rs`) and run the test
+//! below with `UPDATE_VOCABULARY` set, which writes `vocabulary.txt`. A new table also needs a field of [`Vocabulary`].
 
-use crate::chosen::Chosen;
-use crate::off::{Key, Keys};
+use crate::disabled::{Key, Keys};
+use crate::kind_options::KindOptions;
 use headway_units::SchemaRegistry;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The keys of each kind's table.
+/// Keys of the table of each kind.
 pub(crate) type KindKeys = BTreeMap<String, Keys>;
 
 pub(crate) struct Vocabulary {
@@ -38,7 +41,8 @@ pub(crate) struct Vocabulary {
     pub(crate) attack: KindKeys,
 }
 
-/// `[table]` or `[table kind]`, and below it a key a line: `key`, `key.key` of a table in it, and `key?` of one that may be `false`.
+/// Sections `[table]` or `[table kind]` with one key per line: `key`, `key.key` within a nested table, `key?` if it can
+/// be `false`.
 const TEXT: &str = include_str!("vocabulary.txt");
 
 pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
@@ -74,7 +78,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     }
 });
 
-/// The keys of each table, and of each kind's table.
+/// Parses the keys of each table, and of the table of each kind.
 fn sections() -> (BTreeMap<&'static str, Keys>, BTreeMap<&'static str, KindKeys>) {
     let (mut tables, mut kinds): (BTreeMap<_, Keys>, BTreeMap<_, KindKeys>) = Default::default();
     for section in TEXT.split("[").skip(1) {
@@ -94,18 +98,18 @@ fn insert(keys: &mut Keys, line: &str) {
         Some((table, rest)) => insert(&mut keys.entry(table.to_owned()).or_default().table, rest),
         None => {
             let name = line.trim_end_matches('?');
-            keys.entry(name.to_owned()).or_default().may_be_off = name.len() < line.len();
+            keys.entry(name.to_owned()).or_default().can_be_disabled = name.len() < line.len();
         }
     }
 }
 
 pub(crate) fn keys_of_kinds<R: SchemaRegistry>() -> KindKeys {
-    let schema = schemars::schema_for!(Chosen<R>);
+    let schema = schemars::schema_for!(KindOptions<R>);
     let kinds = schema.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten();
     kinds.filter_map(|kind| Some((kind_of::<R>(kind)?, keys(kind)))).collect()
 }
 
-/// Which kind a schema describes.
+/// Returns the kind that a schema describes.
 fn kind_of<R: SchemaRegistry>(schema: &serde_json::Value) -> Option<String> {
     let word = schema["properties"]["kind"]["const"].as_str()?;
     let number = R::NUMBERED.and_then(|(_, key)| schema["properties"][key]["const"].as_u64());
@@ -114,7 +118,7 @@ fn kind_of<R: SchemaRegistry>(schema: &serde_json::Value) -> Option<String> {
 
 fn keys(schema: &serde_json::Value) -> Keys {
     let properties = schema.get("properties").and_then(|properties| properties.as_object()).into_iter().flatten();
-    let key = |schema| Key { may_be_off: crate::off::may_be(schema), table: keys(schema) };
+    let key = |schema| Key { can_be_disabled: crate::disabled::can_be_disabled(schema), table: keys(schema) };
     properties.map(|(name, schema)| (name.clone(), key(schema))).collect()
 }
 
@@ -159,14 +163,13 @@ mod tests {
 
     fn lines(text: &mut String, before: &str, keys: &Keys) {
         for (name, key) in keys {
-            let _ = writeln!(text, "{before}{name}{}", if key.may_be_off { "?" } else { "" });
+            let _ = writeln!(text, "{before}{name}{}", if key.can_be_disabled { "?" } else { "" });
             lines(text, &format!("{before}{name}."), &key.table);
         }
     }
 
-    /// The list holds the keys of the JSON Schema.
     #[test]
-    fn the_vocabulary_is_that_of_the_schema() {
+    fn the_vocabulary_is_equal_to_the_schema() {
         let mut text = String::new();
         table::<ScenarioTable>(&mut text, "scenario");
         table::<RecordTable>(&mut text, "record");

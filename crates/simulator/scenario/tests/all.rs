@@ -1,7 +1,6 @@
 //! The tests of this crate in one program. `cargo test -p headway-scenario --test all MODULE` runs one module.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod alone;
 mod attackers;
 mod book;
 mod clocks;
@@ -9,9 +8,10 @@ mod common;
 mod controllers;
 mod errors;
 mod expansion;
+mod fragments;
 mod hosts;
+mod link_file;
 mod links;
-mod links_alone;
 mod mutation;
 mod recordings;
 mod schema;

@@ -1,4 +1,4 @@
-//! `[[attacker]]`: what is wrong is told with its place, and what is right is written out.
+//! `[[attacker]]`: keys, errors and the resolved scenario.
 
 use headway_scenario::{Loaded, NoFiles, ScenarioError};
 use headway_units::{Duration, Instant, Registry};
@@ -43,7 +43,7 @@ target = "call"
 attack = { kind = "forge" }"#;
 
 #[test]
-fn an_attacker_is_read_and_written_out() {
+fn an_attacker_is_read_and_resolved() {
     let loaded = load(FORGE, DCCP).unwrap();
     let [attacker] = &loaded.scenario.attackers[..] else { panic!("{:?}", loaded.scenario.attackers) };
     assert_eq!((attacker.at, attacker.target, attacker.on_path), (3, 0, false));
@@ -60,7 +60,7 @@ fn lie(claim: &str) -> String {
 }
 
 #[test]
-fn each_ccid_has_its_own_lies() {
+fn each_ccid_has_its_claims() {
     for (transport, claims) in [
         (TWO, ["no-losses", "ahead", "elapsed", "no-marks"].as_slice()),
         (DCCP, &["no-losses", "ahead", "elapsed", "one-event", "first-interval", "receive-rate"]),
@@ -72,7 +72,7 @@ fn each_ccid_has_its_own_lies() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_their_place() {
     let udp = r#"{ kind = "udp" }"#;
     for (from, to, transport, expected) in [
         ("\"b\"", "\"a\"", DCCP, "attack.toml:25:6: attacker[0].at: \"a\" is an end of \"call\""),
@@ -119,9 +119,9 @@ fn what_is_wrong_is_told_with_its_place() {
     assert!(error.contains("attacker[1].attack: another attacker floods \"call\": at most one is allowed"), "{error}");
 }
 
-/// Such keys were accepted without a word.
+/// Keys without effect were accepted silently.
 #[test]
-fn a_key_of_an_attack_without_effect_is_refused() {
+fn keys_of_attacks_without_effect_are_errors() {
     let on_path = "name = \"mallory\"\nat = \"b\"\ntarget = \"call\"\non_path = true\n";
     for (attack, key, condition) in [
         ("kind = \"forge\", data = \"9B\"", "data", "packet = \"data\" or \"data-ack\""),

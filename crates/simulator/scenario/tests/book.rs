@@ -1,10 +1,11 @@
-//! Every block of TOML in README and the book is a scenario, or a part of one that loads in a small scenario.
+//! Every TOML block in the README and the book is a scenario, or a part of one that loads in a small scenario.
 
 use crate::common::{Below, folder};
 use headway_scenario::{load, plan};
 use std::path::{Path, PathBuf};
 
-/// Pages whose blocks have their own tests, or are no scenarios: scenario.md (`shipped.rs`), papers.md (files of papers), real.md (rules of relays).
+/// Pages whose blocks have separate tests or are not scenarios: scenario.md (`shipped.rs`), papers.md (files of
+/// papers), real.md (rules of relays).
 const OTHERS: [&str; 3] = ["scenario.md", "papers.md", "real.md"];
 
 const HEAD: &str = "duration = \"1s\"\n";
@@ -22,7 +23,7 @@ fn pages(below: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Each assignment of a block with its lines: until all brackets are closed.
+/// Returns the assignments of a block. An assignment ends when all brackets are closed.
 fn assignments(block: &str) -> Vec<String> {
     let (mut all, mut open, mut depth) = (Vec::new(), String::new(), 0);
     for line in block.lines() {
@@ -39,7 +40,7 @@ fn assignments(block: &str) -> Vec<String> {
     all
 }
 
-/// A table whose keys are the usual ones but for that of `own`.
+/// Returns a table with the keys of `own` and the other keys of `usual`.
 fn table(head: &str, usual: &[(&str, &str)], own: &str) -> String {
     let key = own.split('=').next().unwrap_or_default().trim();
     let others = usual.iter().filter(|(name, _)| *name != key).map(|(name, value)| format!("{name} = {value}\n"));
@@ -55,8 +56,8 @@ fn flow(transport: &str, own: &str) -> String {
     table("[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n", &usual, own)
 }
 
-/// The scenarios that a block is a part of. One of each group has to load: some sources need TCP, others do not go with it,
-/// and some need a rate controller.
+/// Returns groups of scenarios that contain the block. One of each group must load: some sources need TCP, others
+/// exclude it, and some need a rate controller.
 fn scenarios(block: &str) -> Vec<Vec<String>> {
     let [tcp, udp, udpm] = ["tcp-newreno", "udp", "udpm"].map(|kind| format!("{{ kind = \"{kind}\" }}"));
     let tcp = tcp.as_str();
@@ -96,7 +97,7 @@ fn every_block_of_toml_loads() {
     for page in pages.iter().filter(|page| !OTHERS.iter().any(|other| page.ends_with(format!("src/{other}")))) {
         let text = std::fs::read_to_string(page).unwrap();
         for block in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()) {
-            // The manifest of a program that links Headway.
+            // Manifest of a program that depends on Headway.
             if block.starts_with("[dependencies]") {
                 continue;
             }

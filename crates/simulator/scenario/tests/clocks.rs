@@ -1,4 +1,4 @@
-//! `clock = { .. }` of a node.
+//! `clock` of a `[[node]]`.
 
 use headway_scenario::{ClockOptions, Loaded, NoFiles, ScenarioError, Spread, load};
 use headway_units::{Drift, Duration, Offset, Skew};
@@ -59,7 +59,7 @@ fn a_table_gives_each_of_its_replicas_a_clock() {
 }
 
 #[test]
-fn an_override_makes_a_clock() {
+fn an_override_creates_a_clock() {
     let skew = |set: &[&str]| clocks("", set).iter().map(|clock| clock.map(|clock| clock.skew)).collect::<Vec<_>>();
     let slow = Some(Spread::Same(Skew::new(-500_000)));
     assert_eq!(skew(&["node[a].clock.skew=-500ppm"]), [slow, slow, None, None]);
@@ -69,7 +69,7 @@ fn an_override_makes_a_clock() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_name_their_place() {
     for (clock, expected) in [
         ("clock = { skwe = '1ppm' }", r#"node[0].clock: unknown key "skwe"; did you mean "skew"?"#),
         (

@@ -1,4 +1,4 @@
-//! Transports with a rate controller: its options stand in a table of their own.
+//! Transports with a rate controller, whose options are in the table `controller`.
 
 use headway_rate::ControllerOptions;
 use headway_scenario::{Loaded, NoFiles, Scenario, Transport};
@@ -35,7 +35,7 @@ fn agent(scenario: &Scenario) -> &headway_scenario::Controlled<headway_scenario:
 }
 
 #[test]
-fn what_is_not_written_is_the_presets_also_in_the_table_within() {
+fn absent_keys_of_nested_tables_have_the_value_of_the_preset() {
     let loaded =
         load(&scenario(r#"{ kind = "tcp-like", header = "40B", controller = { expert = { initial_rto = "2s" } } }"#));
     let agent = agent(&loaded.scenario);
@@ -45,9 +45,9 @@ fn what_is_not_written_is_the_presets_also_in_the_table_within() {
     assert_eq!(options.expert.max_rto, Duration::from_secs(60));
 }
 
-/// TOML has no null: `false` takes away what a preset has, and the resolved scenario says so.
+/// TOML has no null: `false` removes an option of a preset, also in the resolved scenario.
 #[test]
-fn an_option_within_may_be_off() {
+fn options_of_nested_tables_can_be_disabled() {
     let loaded = load(&scenario(r#"{ kind = "tcp-like", controller = { expert = { delayed_ack = false } } }"#));
     let ControllerOptions::TcpLike(options) = &agent(&loaded.scenario).controller else { panic!() };
     assert_eq!(options.expert.delayed_ack, None);
@@ -56,7 +56,7 @@ fn an_option_within_may_be_off() {
 }
 
 #[test]
-fn what_is_wrong_within_is_named_with_its_place() {
+fn errors_in_nested_tables_name_their_place() {
     for (transport, message) in [
         (
             r#"{ kind = "tcp-like", controller = { expert = { delayd_ack = "1s" } } }"#,
@@ -78,9 +78,8 @@ fn what_is_wrong_within_is_named_with_its_place() {
     }
 }
 
-/// A send queue can only send again what it hears is lost, and what somebody wrote.
 #[test]
-fn resending_needs_a_receiver_that_tells_of_each_packet() {
+fn resend_needs_a_receiver_that_acknowledges_each_packet() {
     let text = |transport: &str, source: &str| {
         let queue = r#"send_queue = { kind = "sfdps2", resend = true }"#;
         let with_queue = format!("transport = {transport}\n{queue}");
@@ -112,9 +111,9 @@ fn resending_needs_a_receiver_that_tells_of_each_packet() {
     }
 }
 
-/// Such keys were accepted without a word. The values are others than those of the presets, which a resolved scenario has.
+/// Keys without effect were accepted silently. The values differ from the presets, which a resolved scenario contains.
 #[test]
-fn a_key_without_effect_is_refused_with_what_it_needs() {
+fn keys_without_effect_are_errors_that_name_the_condition() {
     let spacing = |keys: &str| format!("{{ kind = \"spacing\", line_rate = \"1Gbps\", controller = {{ {keys} }} }}");
     let of = |kind: &str, keys: &str| format!("{{ kind = \"{kind}\", controller = {{ {keys} }} }}");
     for (transport, key, why) in [
@@ -164,10 +163,10 @@ fn a_key_without_effect_is_refused_with_what_it_needs() {
         assert!(first.contains(&format!("flow[0].transport.{key}: ")) && first.contains(why), "{transport}: {error}");
         assert_eq!(error.matches("test.toml:").count(), 1, "{error}");
     }
-    // The value of the preset is written in each resolved scenario.
+    // A resolved scenario contains the values of the preset.
     let ladder = load(&scenario(&of("udpm", "ladder = [\"64kbps\", \"1Mbps\"]")));
     assert!(ladder.resolved_toml.contains("levels = 10"), "{}", ladder.resolved_toml);
     assert_eq!(load(&ladder.resolved_toml).scenario, ladder.scenario);
-    // What the key needs makes it right.
+    // With the condition, the key is allowed.
     load(&scenario(&spacing("shorten = \"step\", step = \"1ms\"")));
 }

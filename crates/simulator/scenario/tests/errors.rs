@@ -1,20 +1,19 @@
-//! What is wrong is said with file, line, column and key, and with what would be right.
+//! Errors name the file, the line, the column, the key and the allowed values.
 
 use crate::common::{OneTrace, SMALL, changed, with};
 use headway_scenario::{Files, NoFiles, Override, load};
 
-/// The first line of the error.
 fn first(error: &str) -> &str {
     error.lines().next().unwrap_or_default()
 }
 
 #[test]
-fn the_small_scenario_is_right() {
+fn the_small_scenario_is_valid() {
     changed("small", "other").unwrap();
 }
 
 #[test]
-fn slips_are_told_with_their_place_and_the_right_word() {
+fn misspelled_words_are_errors_with_a_suggestion() {
     for (from, to, expected) in [
         ("limit", "limits", r#"small.toml:8:30: link[0].queue: unknown key "limits"; did you mean "limit"?"#),
         (
@@ -42,7 +41,7 @@ fn slips_are_told_with_their_place_and_the_right_word() {
 }
 
 #[test]
-fn wrong_values_are_told_what_would_be_right() {
+fn wrong_values_are_errors_with_the_allowed_values() {
     for (from, to, expected) in [
         ("\"10s\"", "\"10\"", r#"small.toml:2:12: duration: "10" has no unit: a duration is written "10ms" or "1.5s""#),
         ("\"10s\"", "10", "duration: \"10\" has no unit: a duration is written \"10ms\""),
@@ -195,7 +194,11 @@ fn wrong_values_are_told_what_would_be_right() {
             "tfrc\", controller = { feedback = \"linux\" }",
             r#"flow[0].transport.controller.feedback: unknown value "linux"; it is called "window-counter-settled" now"#,
         ),
-        ("tcp-newreno\", window = \"15packets\"", "udp\"", "flow[0].source: udp would send all of an ftp at once"),
+        (
+            "tcp-newreno\", window = \"15packets\"",
+            "udp\"",
+            "flow[0].source: udp would send all data of an ftp source at once",
+        ),
         (
             "\"ftp\" }",
             "\"ftp\", segments = -1 }",
@@ -208,10 +211,9 @@ fn wrong_values_are_told_what_would_be_right() {
     }
 }
 
-/// As many nodes as there may be, replicas and those that links name, and one more; Ethernet's 38 B a packet, 64 KiB and more.
 /// The errors showed 18446744TB for `overhead = -4`, and 4294967295 for `ecn_least_window = -1`.
 #[test]
-fn an_error_shows_the_range_of_the_key_not_of_its_type() {
+fn errors_show_the_range_of_the_key_not_of_its_type() {
     let media = |source: &str| ("{ kind = \"ftp\" }", format!("{{ {source} }}"));
     let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
     let link = |keys: &str| ("\"10ms\"", format!("\"10ms\"\n{keys}"));
@@ -256,7 +258,7 @@ fn an_error_shows_the_range_of_the_key_not_of_its_type() {
             "flow[0].source.frame_interval: \"-40ms\" is out of range: must be from 1ns to 1000s",
         ),
         (media("kind = \"ftp\", segments = -1"), "flow[0].source.segments: -1 is out of range: segments is at least 1"),
-        // A value that is too large has to be shown the largest.
+        // Errors of values that are too large show the maximum.
         (
             ("\"2Mbps\"", "\"1e30bps\"".to_owned()),
             "link[0].rate: \"1e30bps\" is out of range: write a rate above 0bps and at most 18446744Tbps",
@@ -281,9 +283,9 @@ fn an_error_shows_the_range_of_the_key_not_of_its_type() {
     }
 }
 
-/// Such keys of queues, sources and attacks were accepted without a word.
+/// Keys of queues, sources and attacks without effect were accepted silently.
 #[test]
-fn a_key_without_effect_is_an_error_that_says_what_it_needs() {
+fn keys_without_effect_are_errors_that_name_the_condition() {
     let queue = |keys: &str| ("{ kind = \"droptail\", limit = \"20packets\" }", format!("{{ {keys} }}"));
     let source = |keys: &str| ("{ kind = \"ftp\" }", format!("{{ {keys} }}"));
     let pages = "kind = \"pages\", arrivals = { every = \"1s\" }, reading_time = \"1s\"";
@@ -330,10 +332,11 @@ const QUEUE: &str = "{ kind = \"droptail\", limit = \"20packets\" }";
 const TCP: &str = "{ kind = \"tcp-newreno\", window = \"15packets\" }";
 const FTP: &str = "{ kind = \"ftp\" }";
 
-/// A key, the table that it stands in without effect, what it needs, and a table in which it has an effect.
+/// Key, table in which it has no effect, condition for an effect, and table in which it has an effect.
 type WithoutEffect<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// Checks that a table at `path` in place of `from` is refused for each key, and that the other table is accepted.
+/// Checks that the first table of each case, in place of `from`, is an error at `path`, and that the second is
+/// accepted.
 fn refuses(path: &str, from: &str, cases: &[WithoutEffect<'_>]) {
     let load = |table: &str| load("small.toml", &SMALL.replacen(from, table, 1), &[], &OneTrace);
     for (key, table, needs, other) in cases {
@@ -401,7 +404,7 @@ fn keys_of_tcp_without_effect_are_errors() {
             ),
         ],
     );
-    // The preset has values for them, which are no keys of the scenario, and a record writes them all.
+    // Values of the preset are allowed: the resolved scenario of a record contains all of them.
     for table in [
         "{ kind = \"tcp-reno\", dialect = \"linux\", delayed_ack = false }",
         "{ kind = \"tcp-reno\", dialect = \"linux\", delayed_ack = false, quick_acks = 2890 }",
@@ -516,9 +519,8 @@ fn keys_of_sources_without_effect_are_errors() {
     }
 }
 
-/// Keys that moved to the table `expert`, or were removed, are answered with what became of them.
 #[test]
-fn moved_and_removed_keys_are_named() {
+fn errors_of_moved_and_removed_keys_say_so() {
     for (transport, table, message) in [
         (
             "tfrc\", controller = { t_gran = \"1ms\" }",
@@ -548,7 +550,6 @@ fn moved_and_removed_keys_are_named() {
     }
 }
 
-/// A key that only the command writes is refused as well.
 #[test]
 fn an_override_without_effect_is_an_error() {
     let load = |text: &str| {
@@ -561,7 +562,7 @@ fn an_override_without_effect_is_an_error() {
 }
 
 #[test]
-fn the_lowest_adapted_probability_is_at_most_the_highest() {
+fn the_minimum_adapted_probability_is_at_most_the_maximum() {
     let red = |bottom: &str| {
         changed(QUEUE, &format!("{{ kind = \"red\", adaptive = \"aimd\", top = 0.1, bottom = {bottom} }}"))
     };
@@ -571,7 +572,7 @@ fn the_lowest_adapted_probability_is_at_most_the_highest() {
     red("0.1").unwrap();
 }
 
-/// `docs/src/scenario.md`: 0 is allowed where it is the begin of a sweep, and switches the effect off.
+/// `docs/src/scenario.md`: a probability of 0 disables the effect, for the start of a sweep.
 #[test]
 fn a_probability_of_0_is_allowed() {
     for keys in [
@@ -585,9 +586,8 @@ fn a_probability_of_0_is_allowed() {
     }
 }
 
-/// The largest value of each quantity in a message can be written.
 #[test]
-fn the_largest_values_of_messages_are_values() {
+fn the_maximum_values_in_errors_can_be_parsed() {
     use headway_units::{Bytes, Duration, Rate};
     assert!("18446744Tbps".parse::<Rate>().is_ok() && "18446745Tbps".parse::<Rate>().is_err());
     assert!("18446744073GB".parse::<Bytes>().is_ok() && "18446744074GB".parse::<Bytes>().is_err());
@@ -601,7 +601,7 @@ fn the_largest_values_of_messages_are_values() {
     }
 }
 
-/// Values that were accepted, and made a sender flood its path, or wait for longer than any timeout.
+/// These values were accepted and made a sender flood its path, or wait longer than any timeout.
 #[test]
 fn durations_of_transports_have_sensible_ranges() {
     let tcp = |keys: &str| format!("{{ kind = \"tcp-newreno\", {keys} }}");
@@ -644,7 +644,8 @@ fn durations_of_transports_have_sensible_ranges() {
     }
 }
 
-/// Encodings follow the rate of a controller; over DCCP the ladder of UDPm has to fit in a feature's value (RFC 4340 sections 5.8 and 6.1).
+/// Encodings follow the rate of a controller. Over DCCP, the ladder of UDPm must fit into the value of a feature (RFC
+/// 4340 sections 5.8 and 6.1).
 #[test]
 fn encodings_and_ladders_need_a_transport_that_carries_them() {
     let wrong = |transport: &str, source: &str| {
@@ -669,9 +670,9 @@ fn encodings_and_ladders_need_a_transport_that_carries_them() {
     assert!(error.contains("controller.ladder: 50 rates are too many for a connection; expected 1 to 49"), "{error}");
 }
 
-/// `controller = { zzz = 1 }` of TFRC, which has more than 40 keys, listed none of them.
+/// The error of `controller = { zzz = 1 }` listed none of the more than 40 keys of TFRC.
 #[test]
-fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
+fn errors_of_unknown_keys_list_the_keys_of_the_transport() {
     let kinds =
         ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation", "rap"];
     let agents = kinds.map(|kind| format!("{{ kind = \"{kind}\", controller = {{ zzzzzzz = 1 }} }}"));
@@ -688,9 +689,9 @@ fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
     }
 }
 
-/// Words of which one is near: the others were not shown.
+/// Errors with a suggestion did not list the other values.
 #[test]
-fn an_error_lists_all_words_although_one_is_near() {
+fn errors_with_a_suggestion_list_all_values() {
     let link = |keys: &str| format!("\"10ms\"\n{keys}");
     for (from, to, expected) in [
         (
@@ -717,7 +718,7 @@ fn an_error_lists_all_words_although_one_is_near() {
 }
 
 #[test]
-fn the_most_nodes_and_lower_layer_bytes() {
+fn nodes_and_lower_layer_bytes_have_a_maximum() {
     let nodes = |count: u32| with(&format!("[[node]]\nname = 'n'\ncount = {count}\n"));
     nodes(99_998).unwrap();
     let error = nodes(99_999).unwrap_err();
@@ -729,7 +730,7 @@ fn the_most_nodes_and_lower_layer_bytes() {
 }
 
 #[test]
-fn sources_are_checked_against_what_a_run_can_bear() {
+fn sources_are_checked_against_the_limits_of_a_run() {
     let udp = |source: &str| {
         with(&format!(
             "[[flow]]\nname = 'u'\nfrom = 'a'\nto = 'b'\ntransport = {{ kind = 'udp' }}\nsource = {{ {source} }}\n"
@@ -754,7 +755,7 @@ fn sources_are_checked_against_what_a_run_can_bear() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_told() {
+fn unreadable_files_are_errors() {
     let flow = "[[flow]]\nname = 'u'\nfrom = 'a'\nto = 'b'\ntransport = { kind = 'udp' }\n\
                 source = { kind = 'trace', file = 'gone.txt' }\n";
     let error = load("small.toml", &format!("{SMALL}{flow}"), &[], &NoFiles).unwrap_err();
@@ -762,10 +763,10 @@ fn files_that_cannot_be_read_are_told() {
 }
 
 #[test]
-fn a_link_whose_queue_changes_its_mind_needs_two_events() {
+fn a_queue_that_drops_queued_packets_needs_two_events() {
     let front = "\"droptail\", drop = \"front\",";
     assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].needs_two_events());
-    // Those that decide at departure do in any case.
+    // Queues that decide at departure always need two events.
     for kind in ["codel", "pie", "fq-codel", "dualpi2", "drr", "priority", "cake"] {
         assert!(
             changed("\"droptail\",", &format!("\"{kind}\",")).unwrap().scenario.links[0].needs_two_events(),
@@ -778,7 +779,7 @@ fn a_link_whose_queue_changes_its_mind_needs_two_events() {
 }
 
 #[test]
-fn the_order_of_scheduling_takes_two_events() {
+fn scheduled_ties_need_two_events() {
     let one = SMALL.replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
     assert!(load("small.toml", &one, &[], &OneTrace).is_ok());
     let scheduled = one.replace("\"10s\"\n", "\"10s\"\nties = \"scheduled\"\n");
@@ -787,12 +788,12 @@ fn the_order_of_scheduling_takes_two_events() {
 }
 
 #[test]
-fn an_empty_scenario_is_told_what_it_lacks() {
+fn errors_of_an_empty_scenario_name_the_missing_keys() {
     let error = load("empty.toml", "", &[], &OneTrace).unwrap_err().to_string();
     for part in [
         "empty.toml: the key \"duration\" is missing",
-        "empty.toml: link: there is no link: write one [[link]] at least, with between, rate and delay",
-        "empty.toml: flow: there is no flow: write one [[flow]] at least",
+        "empty.toml: link: there is no link: write at least one [[link]], with between, rate and delay",
+        "empty.toml: flow: there is no flow: write at least one [[flow]], with",
     ] {
         assert!(error.contains(part), "{error}");
     }
@@ -801,7 +802,7 @@ fn an_empty_scenario_is_told_what_it_lacks() {
 }
 
 #[test]
-fn names_are_told_apart() {
+fn names_are_unique() {
     let node = |text: &str| with(text).unwrap_err();
     for (text, expected) in [
         ("[[node]]\nname = 'c'\ncount = 3\n[[node]]\nname = 'c2'\n", r#"node[1].name: two nodes are called "c2""#),
@@ -827,19 +828,19 @@ fn names_are_told_apart() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let text =
         SMALL.replace("2Mbps", "2").replace("limit", "limits").replace("\"15packets\"", "15").replace("10s", "10");
     let error = load("small.toml", &text, &[], &OneTrace).unwrap_err();
     assert_eq!(error.problems.len(), 4, "{error}");
-    // In two tables of one option set too.
+    // Also in a table and a nested table of the same options.
     let text = SMALL.replace("window = \"15packets\"", "window = 15, segment = 1, min_rto = true");
     let error = load("small.toml", &text, &[], &OneTrace).unwrap_err();
     assert_eq!(error.problems.len(), 3, "{error}");
 }
 
 #[test]
-fn a_text_that_is_no_toml_shows_where() {
+fn errors_of_invalid_toml_show_the_line() {
     let error = changed("rate = ", "rate ").unwrap_err();
     assert!(error.starts_with("small.toml:6:"), "{error}");
     assert!(error.contains("this is not TOML"), "{error}");
@@ -847,7 +848,7 @@ fn a_text_that_is_no_toml_shows_where() {
 }
 
 #[test]
-fn overrides_are_named_in_their_errors() {
+fn errors_of_overrides_name_the_override() {
     let run = |set: &str| {
         let set: Override = set.parse().map_err(|error| format!("{error}"))?;
         load("small.toml", SMALL, &[set], &OneTrace).map_err(|error| error.to_string())
@@ -859,7 +860,7 @@ fn overrides_are_named_in_their_errors() {
         ("link[1].rate=4Mbps", "--set link[1].rate: there is no link[1]"),
         ("flow[fpt].start=1s", "--set flow[fpt].start: there is no flow called \"fpt\"; did you mean \"ftp\"?"),
         ("node[0].count=3", "--set node[0].count: there is no [[node]]: an override cannot create one"),
-        ("duration.x=3", "--set duration.x: duration has no keys or elements of its own"),
+        ("duration.x=3", "--set duration.x: duration is neither a table nor an array"),
         ("duration", "--set duration: a value is missing: write KEY=VALUE"),
         (
             "link.rate=1Mbps",
@@ -877,14 +878,14 @@ fn overrides_are_named_in_their_errors() {
 }
 
 #[test]
-fn a_key_that_varies_says_which_table_it_means() {
+fn a_varied_key_of_an_array_needs_an_index() {
     let error = with("[vary]\n\"link.rate\" = [\"1Mbps\"]\n").unwrap_err();
     assert!(error.contains("small.toml:17:1: vary: there may be several [[link]]: write link[0].rate"), "{error}");
 }
 
 /// ECMA-48: ESC [ 2 J clears a terminal.
 #[test]
-fn what_is_quoted_cannot_move_a_cursor() {
+fn quoted_text_has_no_control_characters() {
     let escape = "\u{1b}[2J";
     for (from, to) in [
         ("\"2Mbps\"", "\"2\\u001b[2J\\nMbps\""),
@@ -901,7 +902,7 @@ fn what_is_quoted_cannot_move_a_cursor() {
 }
 
 #[test]
-fn an_array_with_more_values_than_are_read_is_refused() {
+fn arrays_of_the_wrong_length_are_errors() {
     for (from, to, expected) in [
         (
             "to = \"b\"",
@@ -925,13 +926,13 @@ fn an_array_with_more_values_than_are_read_is_refused() {
 }
 
 #[test]
-fn lists_are_told_where_they_stand() {
+fn errors_of_lists_suggest_vary() {
     for (from, to, expected) in [
         (
             "\"10s\"\n",
             "\"10s\"\nseed = [1, 2]\n",
-            "small.toml:3:8: seed: an array is not a whole number from 0 to 9223372036854775807: to make a run of each value, are \
-             written under [vary], as \"seed\" = [...]",
+            "small.toml:3:8: seed: an array is not a whole number from 0 to 9223372036854775807: to make a run of each value, write them \
+             under [vary], as \"seed\" = [...]",
         ),
         (
             "\"2Mbps\"",
@@ -944,19 +945,19 @@ fn lists_are_told_where_they_stand() {
         let error = changed(from, to).unwrap_err();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
     }
-    // What stands within an array is no list of runs.
+    // An array within an array is not a list of runs.
     let error = changed("[\"a\", \"b\"]", "[\"a\", [\"b\"]]").unwrap_err();
     assert!(!error.contains("[vary]"), "{error}");
 }
 
-/// What stands behind a law is told by what its type expects: an example that can be written so.
+/// Errors of distributions contain a valid example.
 #[test]
-fn laws_are_tables_and_their_examples_are_right() {
+fn distributions_are_tables_with_valid_examples() {
     let source = |source: &str| changed("{ kind = \"ftp\" }", &format!("{{ {source} }}"));
     let sessions = |keys: &str| source(&format!("kind = \"sessions\", {keys}"));
     let pages = |keys: &str| source(&format!("kind = \"pages\", {keys}"));
     let sizes = "sizes = { constant = \"1kB\" }";
-    for (told, expected) in [
+    for (loaded, expected) in [
         (
             sessions(&format!("arrivals = \"poisson\", {sizes}")),
             r#"small.toml:15:42: flow[0].source.arrivals: "poisson" needs a table: write { poisson = "10ms" }"#,
@@ -1003,14 +1004,14 @@ fn laws_are_tables_and_their_examples_are_right() {
             r#"flow[0].source: the key "arrivals" is missing; write it like arrivals = { poisson = "45ms" }"#,
         ),
     ] {
-        let error = told.unwrap_err();
+        let error = loaded.unwrap_err();
         assert!(error.contains(expected), "{expected}:\n{error}");
     }
-    for right in ["{ poisson = \"10ms\" }", "{ at = [\"10ms\"] }"] {
-        sessions(&format!("arrivals = {right}, {sizes}")).unwrap();
+    for arrivals in ["{ poisson = \"10ms\" }", "{ at = [\"10ms\"] }"] {
+        sessions(&format!("arrivals = {arrivals}, {sizes}")).unwrap();
     }
     pages("main = { constant = \"1000B\" }, objects = { constant = 5 }").unwrap();
-    // A word by itself is no table.
+    // A unit variant is not a table.
     for (dialect, expected) in [
         ("{ ns2 = 1 }", r#"dialect: "ns2" takes no table: write "ns2" in place of the table"#),
         ("5", "dialect: 5 is not one of the words headway, headway-1"),
@@ -1020,9 +1021,8 @@ fn laws_are_tables_and_their_examples_are_right() {
     }
 }
 
-/// A key without which an option makes no sense is missing, where it is not written, and wrong where it is.
 #[test]
-fn keys_that_no_preset_has_are_missing() {
+fn keys_without_a_preset_are_required() {
     for (keys, expected) in [
         (
             "jitter = { kind = \"exponential\" }",
@@ -1058,9 +1058,9 @@ fn keys_that_no_preset_has_are_missing() {
     }
 }
 
-/// A preset of 0 stands for "not written": `loss = { kind = "bernoulli" }` once lost nothing without a word.
+/// A preset of 0 means that the key is required: `loss = { kind = "bernoulli" }` was accepted and lost no packet.
 #[test]
-fn a_key_whose_preset_is_a_placeholder_is_missing() {
+fn keys_with_a_preset_of_zero_are_required() {
     let loss = |table: &str| changed("\"10ms\"", &format!("\"10ms\"\nloss = {table}"));
     for (kind, key, example) in [("bernoulli", "probability", "\"1%\""), ("periodic", "every", "100")] {
         let error = loss(&format!("{{ kind = \"{kind}\" }}")).unwrap_err();
@@ -1068,15 +1068,15 @@ fn a_key_whose_preset_is_a_placeholder_is_missing() {
         assert!(error.contains(&expected), "{error}");
         assert_eq!(error.matches("link[0].loss").count(), 1, "{error}");
     }
-    // Written, it is meant.
+    // An explicit 0 is allowed for a probability.
     loss("{ kind = \"bernoulli\", probability = 0 }").unwrap();
     let error = loss("{ kind = \"periodic\", every = 0 }").unwrap_err();
     assert!(error.contains("link[0].loss.every: 0 loses no packet; expected 1 or more, or a change"), "{error}");
 }
 
-/// Who writes a kind without its table is shown one that is right as it stands.
+/// The error of a kind without its table contains a valid table.
 #[test]
-fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
+fn errors_of_a_kind_without_a_table_show_a_valid_table() {
     let with = |key: &str, value: &str| match key {
         "source" => changed("{ kind = \"ftp\" }", value),
         "queue" => changed("{ kind = \"droptail\", limit = \"20packets\" }", value),
@@ -1102,14 +1102,14 @@ fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
     }
     let error = with("jitter", "\"normal\"").unwrap_err();
     assert!(error.contains(r#"the jitter is a table, such as { kind = "normal", deviation = "10ms" }"#), "{error}");
-    // Which of several ways is meant nobody knows.
+    // Kinds with alternative keys have no example.
     let error = with("loss", "\"gilbert-elliott\"").unwrap_err();
     assert!(error.contains(r#"such as { kind = "gilbert-elliott", .. }"#), "{error}");
 }
 
-/// A recording is no text, which a command makes a text of; what a link plays is told what its text would be.
+/// Errors of binary files describe the expected text, or the command that converts a recording.
 #[test]
-fn what_is_no_text_is_told_by_what_it_should_be() {
+fn errors_of_binary_files_describe_the_expected_text() {
     struct Recording;
     impl Files for Recording {
         fn read(&self, _: &str, _: u64) -> std::io::Result<Vec<u8>> {
@@ -1138,9 +1138,8 @@ fn what_is_no_text_is_told_by_what_it_should_be() {
     }
 }
 
-/// A key of another kind is answered with the kinds that have it, one that was moved with its place, and one that was removed with that.
 #[test]
-fn a_key_of_another_kind_or_version_is_answered_with_its_place() {
+fn errors_of_keys_of_other_kinds_or_versions_name_their_place() {
     for (transport, expected) in [
         ("{ kind = \"tcp-reno\", vegas_alpha = 3 }", "unknown key \"vegas_alpha\"; it is a key of tcp-vegas"),
         ("{ kind = \"tcp-bic\", beta = 0.5 }", "unknown key \"beta\"; it is a key of tcp-cubic"),

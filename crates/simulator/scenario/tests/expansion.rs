@@ -1,4 +1,4 @@
-//! Replicas, presets, overrides and `[vary]`: from what is written to what runs.
+//! Replicas, presets, overrides and `[vary]`: the expansion of a text into runs.
 
 use crate::common::{OneTrace, SMALL, changed, with};
 use headway_engine::Ties;
@@ -48,7 +48,7 @@ source = { kind = "ftp" }
 "#;
 
 #[test]
-fn replicas_come_in_file_order_from_one() {
+fn replicas_are_numbered_from_one_in_file_order() {
     let loaded = load("star.toml", STAR, &[], &NoFiles).unwrap();
     assert_resolves(&loaded);
     let scenario = loaded.scenario;
@@ -63,7 +63,7 @@ fn replicas_come_in_file_order_from_one() {
 }
 
 #[test]
-fn both_ends_with_replicas_go_in_pairs() {
+fn replicas_at_both_ends_are_paired() {
     let text = STAR.replace("[[link]]\nbetween = [\"r\"", "[[node]]\nname = \"d\"\ncount = 3\n[[link]]\nbetween = [\"c\", \"d\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n[[link]]\nbetween = [\"r\"");
     let scenario = load("pairs.toml", &text, &[], &NoFiles).unwrap().scenario;
     let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).skip(6).take(6).collect();
@@ -71,7 +71,7 @@ fn both_ends_with_replicas_go_in_pairs() {
 }
 
 #[test]
-fn a_count_makes_flows_between_the_same_nodes() {
+fn count_creates_flows_between_the_same_nodes() {
     let scenario = small_with(&["flow[ftp].count=3", "flow[ftp].start={ uniform = [\"0s\", \"0.1s\"] }"]);
     let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["ftp1", "ftp2", "ftp3"]);
@@ -98,9 +98,9 @@ fn series_can_be_off() {
     }
 }
 
-/// A resolved scenario says nothing of them where they are off: records are what they were before there were any.
+/// A resolved scenario without distributions has no such key.
 #[test]
-fn distributions_are_kept_where_they_are_asked_for() {
+fn distributions_are_recorded_on_request() {
     for (written, kept) in
         [("", false), ("record = { distributions = false }\n", false), ("record = { distributions = true }\n", true)]
     {
@@ -112,7 +112,7 @@ fn distributions_are_kept_where_they_are_asked_for() {
     }
 }
 
-/// The nearest dialect counts: the table's own, its flow's or link's, the scenario's.
+/// The innermost dialect applies: that of the table, of its flow or link, or of the scenario.
 #[test]
 fn dialects_are_inherited() {
     let header = |text: &str| {
@@ -130,9 +130,9 @@ fn dialects_are_inherited() {
     assert_eq!(header("dialect = 'ns2'\ntransport = { kind = 'udp', dialect = 'rfc' }"), 28);
 }
 
-/// ns-2 serves first what was scheduled first; what is written counts.
+/// ns-2 handles simultaneous events in the order of scheduling. An explicit `ties` has precedence.
 #[test]
-fn ties_are_the_dialects() {
+fn the_dialect_determines_the_default_of_ties() {
     for (keys, ties) in [
         ("", Ties::Drawn),
         ("dialect = 'linux'", Ties::Drawn),
@@ -146,9 +146,9 @@ fn ties_are_the_dialects() {
     }
 }
 
-/// RFC 5681's receiver delays acknowledgements; `false` takes the option away again.
+/// Delayed acknowledgements of RFC 5681 are disabled by `false`.
 #[test]
-fn options_of_a_preset_can_be_turned_off() {
+fn options_of_a_preset_can_be_disabled() {
     let delayed = |loaded: &Loaded| {
         let Transport::Tcp(tcp) = &*loaded.scenario.flows[0].transport else { panic!() };
         tcp.rules.delayed_ack
@@ -157,7 +157,7 @@ fn options_of_a_preset_can_be_turned_off() {
     let off = changed("window = ", "delayed_ack = false, window = ").unwrap();
     assert_eq!(delayed(&off), None);
     assert_resolves(&off);
-    // What no preset can be without cannot.
+    // Required options cannot be disabled.
     let error = changed("window = \"15packets\"", "window = false").unwrap_err();
     assert!(error.contains("flow[0].transport.window: false is not the size of a queue"), "{error}");
 }
@@ -183,24 +183,23 @@ fn overrides_reach_every_key() {
     assert_eq!(tcp.rules.window.to_string(), "99packets");
 }
 
-/// The default queue is a droptail, so its keys can be set where the file names no queue.
 #[test]
-fn an_override_of_a_missing_queue_means_the_default_one() {
+fn an_override_of_a_missing_queue_sets_the_default_queue() {
     let text = SMALL.replace("queue = { kind = \"droptail\", limit = \"20packets\" }\n", "");
     let loaded = load("small.toml", &text, &set(&["link[0].queue.limit=7packets"]), &NoFiles).unwrap();
     assert!(format!("{:?}", loaded.scenario.links[0].queue).contains("limit: 7packets"));
 }
 
 #[test]
-fn a_flow_that_never_starts_is_warned_of() {
+fn a_flow_that_never_starts_has_a_warning() {
     let loaded = load("small.toml", SMALL, &set(&["flow[0].start=10s"]), &NoFiles).unwrap();
     assert_eq!(loaded.warnings.len(), 1);
     assert!(loaded.warnings[0].to_string().contains("this flow never starts: the run ends at 10s"));
 }
 
-/// What is due at the end of the run or later has no effect, and was accepted without a word.
+/// Events at the end of the run or later have no effect, and were accepted silently.
 #[test]
-fn what_is_due_after_the_end_is_warned_of() {
+fn events_after_the_end_have_a_warning() {
     let warned = |from: &str, to: &str| -> Vec<String> {
         let text = SMALL.replacen(from, to, 1);
         assert_ne!(text, SMALL, "{from}");
@@ -245,7 +244,7 @@ fn what_is_due_after_the_end_is_warned_of() {
 }
 
 #[test]
-fn vary_makes_every_combination() {
+fn vary_runs_every_combination() {
     let text = format!("{SMALL}\n[vary]\n\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\nseed = [1, 2, 3]\n");
     let labels = |all: &[&str]| -> Vec<String> {
         plan("vary.toml", &text, &set(all), &[]).unwrap().runs.into_iter().map(|run| run.label).collect()
@@ -272,7 +271,7 @@ fn vary_makes_every_combination() {
 }
 
 #[test]
-fn labels_differ_where_values_do() {
+fn different_values_have_different_labels() {
     let long = |end: &str| format!("\"{}{end}\"", "x".repeat(70));
     let text = format!("{SMALL}\n[vary]\n\"flow[0].from\" = [{}, {}, \"a\"]\n", long("1"), long("2"));
     let runs = plan("vary.toml", &text, &[], &[]).unwrap().runs;
@@ -290,7 +289,7 @@ fn a_scenario_without_vary_is_one_run() {
 }
 
 #[test]
-fn what_is_wrong_in_vary_is_told_in_its_line() {
+fn errors_of_vary_name_their_line() {
     for (vary, expected) in [
         ("\"link[0].rate\" = [\"1Mb\"]", "vary.toml:18:19: link[0].rate: \"1Mb\": unknown unit"),
         ("\"link[3].rate\" = [\"1Mbps\"]", "vary.toml:18:1: vary: there is no link[3]"),
@@ -314,9 +313,8 @@ fn what_is_wrong_in_vary_is_told_in_its_line() {
     assert!(error.contains("vary: these are more than 100000 runs"), "{error}");
 }
 
-/// As many as there may be, and one more.
 #[test]
-fn a_hundred_thousand_flows_are_the_most() {
+fn the_maximum_is_a_hundred_thousand_flows() {
     let series_off = "record.series=false";
     let scenario = small_with(&["flow[0].count=100000", series_off]);
     assert_eq!(scenario.flows.len(), 100_000);

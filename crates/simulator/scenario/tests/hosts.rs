@@ -1,4 +1,4 @@
-//! `host` of a `[[node]]`: what receiving costs there.
+//! `host` of a `[[node]]`.
 
 use headway_scenario::{Loaded, NoFiles, Override, ScenarioError};
 use headway_units::{Duration, QueueSize};
@@ -35,7 +35,7 @@ source = {{ kind = "cbr", rate = "1Mbps", size = "1000B" }}
 const HOST: &str = r#"host = { arrival = "15us", delivery = "180us", queue = "40packets" }"#;
 
 #[test]
-fn each_replica_has_it_and_no_other_node() {
+fn each_replica_has_a_host_and_other_nodes_have_none() {
     let loaded = load(HOST, &[]).unwrap();
     let scenario = &loaded.scenario;
     assert_eq!(scenario.nodes, ["plain", "sink1", "sink2", "implied"]);
@@ -49,7 +49,7 @@ fn each_replica_has_it_and_no_other_node() {
 }
 
 #[test]
-fn overrides_reach_into_it_and_make_it() {
+fn overrides_set_keys_of_a_host_and_create_it() {
     let host = |written, set: &[&str]| load(written, set).unwrap().scenario.hosts[1].unwrap();
     assert_eq!(host(HOST, &["node[sink].host.queue=9packets"]).queue, QueueSize::Packets(9));
     assert_eq!(host(HOST, &["node[1].host.arrival=0s"]).arrival, Duration::ZERO);
@@ -57,9 +57,9 @@ fn overrides_reach_into_it_and_make_it() {
     assert_eq!((made.delivery, made.queue), (Duration::from_micros(2), QueueSize::Packets(50)));
 }
 
-/// What passes a node, or what a sender over UDP never hears, takes no CPU.
+/// Forwarding takes no CPU time, and a UDP sender receives no packets.
 #[test]
-fn a_host_that_nothing_comes_to_is_told_of() {
+fn a_host_that_receives_no_packets_has_a_warning() {
     assert_eq!(load(HOST, &[]).unwrap().warnings, []);
     let sender = ["node[plain].host.arrival=1us", "node[plain].host.delivery=1us"];
     let warnings = load(HOST, &sender).unwrap().warnings;
@@ -71,7 +71,7 @@ fn a_host_that_nothing_comes_to_is_told_of() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_their_place() {
     for (from, to, expected) in [
         ("queue", "queu", "host.toml:7:48: node[1].host: unknown key \"queu\"; did you mean \"queue\"?"),
         ("arrival = \"15us\", ", "", "node[1].host: the key \"arrival\" is missing; write it like arrival = \"15us\""),

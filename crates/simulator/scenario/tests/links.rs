@@ -1,4 +1,4 @@
-//! What a `[[link]]` has around its queue: `loss`, `policer`, and what of that is otherwise on the way back: `reverse`.
+//! Keys of a `[[link]]` and of its `reverse` direction.
 
 use crate::common::{OneTrace, SMALL, changed};
 use headway_link::{LossOptions, LossTrace};
@@ -8,7 +8,7 @@ use headway_units::{Bytes, Probability, Registry};
 const POLICED: &str = "\"10ms\"\npolicer = { rate = \"1Mbps\", burst = \"15kB\" }";
 
 #[test]
-fn a_policer_is_there_each_way_and_stays_when_resolved() {
+fn both_directions_have_the_policer() {
     let loaded = changed("\"10ms\"", POLICED).unwrap();
     let policers: Vec<_> = loaded.scenario.links.iter().map(|link| link.policer.unwrap()).collect();
     assert_eq!(policers[0], policers[1]);
@@ -18,7 +18,7 @@ fn a_policer_is_there_each_way_and_stays_when_resolved() {
 }
 
 #[test]
-fn what_is_wrong_with_a_policer_is_told_with_its_place() {
+fn errors_of_a_policer_name_their_place() {
     for (from, to, expected) in [
         ("burst", "bursts", "small.toml:8:29: link[0].policer: unknown key \"bursts\"; did you mean \"burst\"?"),
         (", burst = \"15kB\"", "", "link[0].policer: the key \"burst\" is missing; write it like burst = \"15kB\""),
@@ -43,7 +43,7 @@ fn what_is_wrong_with_a_policer_is_told_with_its_place() {
     changed("\"10ms\"", small).unwrap();
 }
 
-/// `losses.txt`, and nothing else.
+/// Only the file `losses.txt`, with this text.
 struct Losses(&'static str);
 
 impl Files for Losses {
@@ -58,7 +58,7 @@ fn with_loss(loss: &str, text: &'static str) -> Result<Loaded, String> {
 }
 
 #[test]
-fn runs_of_losses_are_written_in_two_ways() {
+fn loss_bursts_have_two_notations() {
     for (written, key) in [
         ("mean = \"2%\", run = 4", "run = 4"),
         ("mean = 0.02, run = 1.5, place = \"after-transmission\"", "run = 1.5"),
@@ -84,7 +84,7 @@ fn runs_of_losses_are_written_in_two_ways() {
 const TRACE: &str = "{ kind = \"trace\", file = \"losses.txt\" }";
 
 #[test]
-fn a_loss_trace_is_read_beside_the_scenario() {
+fn a_loss_trace_is_read_from_a_file() {
     let loaded = with_loss(TRACE, "001\n").unwrap();
     for link in &loaded.scenario.links {
         let Some(LossOptions::Trace(options)) = link.loss.as_ref() else { panic!("{:?}", link.loss) };
@@ -100,9 +100,9 @@ fn a_loss_trace_is_read_beside_the_scenario() {
 }
 
 #[test]
-fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
+fn errors_of_a_loss_trace_are_reported_once_with_file_and_line() {
     let error = with_loss(TRACE, "001\n0x1\n").unwrap_err();
-    let expected = "small.toml:8:33: link[0].loss.file: \"losses.txt\" is no loss trace: line 2: \"0x1\" is invalid; expected packets, such as 00100, or seconds";
+    let expected = "small.toml:8:33: link[0].loss.file: \"losses.txt\" is not a loss trace: line 2: \"0x1\" is invalid; expected packets, such as 00100, or seconds";
     assert!(error.contains(expected), "{error}");
     assert_eq!(error.matches("link[").count(), 1, "{error}");
     let error = with_loss("{ kind = \"trace\", file = \"other.txt\" }", "").unwrap_err();
@@ -114,21 +114,21 @@ fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
     );
 }
 
-/// The kinds of loss and the policed rates (Mb/s), there and back, of a link with these lines.
-fn both_ways(lines: &str) -> [(Option<&'static str>, Option<u64>); 2] {
+/// Returns the kinds of loss and the rates of the policers (Mb/s) of both directions of a link with these lines.
+fn both_directions(lines: &str) -> [(Option<&'static str>, Option<u64>); 2] {
     let loaded = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap();
     let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
     assert_eq!(again.scenario, loaded.scenario);
     assert_eq!(again.resolved_toml, loaded.resolved_toml);
-    let [there, back] = &loaded.scenario.links[..] else { panic!("a duplex link") };
-    [there, back].map(|link| {
+    let [forward, reverse] = &loaded.scenario.links[..] else { panic!("a duplex link") };
+    [forward, reverse].map(|link| {
         let rate = link.policer.map(|policer| policer.rate.bits_per_second() / 1_000_000);
         (link.loss.as_ref().map(Registry::kind), rate)
     })
 }
 
 #[test]
-fn each_direction_may_have_its_own_loss_and_policer() {
+fn each_direction_can_have_its_own_loss_and_policer() {
     const LOSS: &str = "loss = { kind = \"bernoulli\", probability = 0.1 }";
     const OTHER: &str = "loss = { kind = \"gilbert-elliott\", mean = 0.1, run = 2 }";
     const POLICER: &str = "policer = { rate = \"1Mbps\", burst = \"15kB\" }";
@@ -146,33 +146,32 @@ fn each_direction_may_have_its_own_loss_and_policer() {
         ),
         (format!("{LOSS}\nreverse = {{}}"), [(random, None), (random, None)]),
     ] {
-        assert_eq!(both_ways(&lines), expected, "{lines}");
+        assert_eq!(both_directions(&lines), expected, "{lines}");
     }
 }
 
-/// `reverse` sets any key of a direction; absent keys are those of the link.
 #[test]
-fn each_direction_may_have_its_own_rate_delay_and_queue() {
+fn each_direction_can_have_its_own_rate_delay_and_queue() {
     const CHANGES: &str = "changes = [{ at = \"1s\", rate = \"1Mbps\" }]";
     let all = "mtu = \"1500B\"\noverhead = \"38B\"";
     let reverse = "reverse = { rate = \"50Mbps\", delay = \"2ms\", queue = { kind = \"codel\" }, overhead = \"0B\" }";
     let loaded = changed("\"10ms\"", &format!("\"10ms\"\n{all}\n{CHANGES}\n{reverse}")).unwrap();
     let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
     assert_eq!((&again.scenario, &again.resolved_toml), (&loaded.scenario, &loaded.resolved_toml));
-    let [there, back] = &loaded.scenario.links[..] else { panic!("a duplex link") };
+    let [forward, reverse] = &loaded.scenario.links[..] else { panic!("a duplex link") };
     let of =
         |link: &Link| (link.rate.bits_per_second(), link.delay.as_nanos(), link.queue.kind(), link.overhead.count());
-    assert_eq!(of(there), (2_000_000, 10_000_000, "droptail", 38));
-    assert_eq!(of(back), (50_000_000, 2_000_000, "codel", 0));
-    assert_eq!((there.mtu, back.mtu.map(Bytes::count)), (back.mtu, Some(1500)));
-    // The changes are those of the link's rate.
-    assert!(there.changes.is_some() && back.changes.is_none());
+    assert_eq!(of(forward), (2_000_000, 10_000_000, "droptail", 38));
+    assert_eq!(of(reverse), (50_000_000, 2_000_000, "codel", 0));
+    assert_eq!((forward.mtu, reverse.mtu.map(Bytes::count)), (reverse.mtu, Some(1500)));
+    // A direction with its own rate does not inherit the changes of the link.
+    assert!(forward.changes.is_some() && reverse.changes.is_none());
     let equal = changed("\"10ms\"", &format!("\"10ms\"\n{CHANGES}\nreverse = {{ mtu = \"9kB\" }}")).unwrap();
     assert!(equal.scenario.links.iter().all(|link| link.changes.is_some()));
 }
 
 #[test]
-fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
+fn errors_of_the_reverse_direction_name_their_place() {
     for (lines, expected) in [
         (
             "one_way = true\nreverse = { loss = false }",
@@ -190,13 +189,13 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
         ),
         (
             "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
-            "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
+            "link[0].reverse.loss.file: \"x\" is not a loss trace: line 1",
         ),
         (
             "reverse = true",
             "link[0].reverse: true is not a table: write one with the keys capacity, changes, delay, duplicate, jitter, loss, mtu, overhead, policer, queue, rate, reorder, shaper",
         ),
-        // The message said neither what was given nor what is allowed.
+        // The error named neither the value nor what is allowed.
         ("reverse = { changes = false }", "link[0].reverse.changes: false is not an array: write [] for none"),
         ("changes = false", "link[0].changes: false is not an array: write [] for none"),
         ("policer = true", "link[0].policer: true is not a table: write one with the keys burst, rate"),
@@ -207,11 +206,11 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
         ),
         (
             "reverse = { rate = \"9Gbps\", delay = \"0s\" }",
-            "link[0].reverse.delay: a link of 0s transmits at 8Gbps at most",
+            "link[0].reverse.delay: a link with a delay of 0s transmits at 8Gbps at most",
         ),
         (
             "policer = { rate = \"1Mbps\", burst = \"15kB\" }\nmtu = \"1500B\"\nreverse = { mtu = \"20kB\" }",
-            "link[0].reverse.mtu: the policer of the link does not fit it: burst: a packet of 20kB",
+            "link[0].reverse.mtu: the policer of the link does not allow this mtu: burst: a packet of 20kB",
         ),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
@@ -221,7 +220,7 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
     assert!(error.contains("link[0].queue: false is not a table: the queue is a table, such as"), "{error}");
 }
 
-/// Opportunities of 1504 B each ms or each two ms.
+/// Traces with an opportunity of 1504 B every 1 ms or 2 ms.
 struct TwoTraces;
 
 impl Files for TwoTraces {
@@ -236,7 +235,7 @@ impl Files for TwoTraces {
 }
 
 #[test]
-fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
+fn each_direction_can_have_its_own_capacity() {
     let with = |keys: &str| load("c.toml", &SMALL.replace("rate = \"2Mbps\"", keys), &[], &TwoTraces);
     let rates =
         |loaded: &Loaded| loaded.scenario.links.iter().map(|link| link.rate.bits_per_second()).collect::<Vec<_>>();
@@ -246,10 +245,10 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
     assert_eq!(rates(&apart), [12_032_000, 6_016_000]);
     assert!(apart.scenario.links.iter().all(|link| link.capacity.is_some()));
     assert_eq!(load("r.toml", &apart.resolved_toml, &[], &TwoTraces).unwrap().scenario, apart.scenario);
-    // A way back that was measured, beside one that was not.
+    // Only the reverse direction has a trace.
     let back = with("rate = \"2Mbps\"\nreverse = { capacity = \"up\" }").unwrap();
     assert_eq!(rates(&back), [2_000_000, 6_016_000]);
-    // mm-link counts the 4 B of the TUN header, and only where there is a trace.
+    // mm-link counts the 4 B of the TUN header; only directions with a trace do so.
     let overheads =
         |loaded: &Loaded| loaded.scenario.links.iter().map(|link| link.overhead.count()).collect::<Vec<_>>();
     assert_eq!((overheads(&both), overheads(&back)), (vec![4, 4], vec![0, 4]));
@@ -257,8 +256,8 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
     assert_eq!(load("r.toml", &back.resolved_toml, &[], &TwoTraces).unwrap().scenario, back.scenario);
     for (keys, why) in [
         ("rate = \"2Mbps\"\ncapacity = \"down\"", "leave one of the two out"),
-        ("capacity = \"still\"", "\"still\" is no capacity trace: the last line is 0"),
-        ("capacity = \"other\"", "\"other\" is no capacity trace: line 1: \"no\" is not a time"),
+        ("capacity = \"still\"", "\"still\" is not a capacity trace: the last line is 0"),
+        ("capacity = \"other\"", "\"other\" is not a capacity trace: line 1: \"no\" is not a time"),
     ] {
         let error = with(keys).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -266,7 +265,7 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
 }
 
 #[test]
-fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
+fn each_direction_can_have_its_own_changes() {
     let with = |keys: &str| changed("rate = \"2Mbps\"", &format!("rate = \"2Mbps\"\n{keys}"));
     let changes = |loaded: &Loaded| {
         let count = |link: &Link| link.changes.as_ref().map_or(0, |changes| changes.as_slice().len());
@@ -289,7 +288,7 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
         ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: expected a delay of at most"),
         (
             "changes = [{ at = \"2s\", rate = \"9Gbps\", delay = \"0s\" }]",
-            "link[0].changes[0]: a link of 0s transmits at",
+            "link[0].changes[0]: a link with a delay of 0s transmits at",
         ),
         ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
         (
@@ -308,9 +307,9 @@ jitter = { kind = "normal", mean = "3ms", deviation = "1ms", correlation = 0.25 
 reorder = { kind = "held-back", probability = "1%", by = "5ms" }
 duplicate = { probability = "2%" }"#;
 
-/// Each way, but for what `reverse` says, and the same when it is read again.
+/// `reverse` inherits absent keys, and the resolved scenario is equal.
 #[test]
-fn what_delays_reorders_and_copies_is_there_each_way() {
+fn both_directions_have_jitter_reordering_and_duplication() {
     let links = |more: &str| {
         let loaded = changed("\"10ms\"", &format!("{IMPAIRED}\n{more}")).unwrap();
         let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
@@ -328,7 +327,7 @@ fn what_delays_reorders_and_copies_is_there_each_way() {
     assert!(other[1].jitter != other[0].jitter && other[1].duplicate != other[0].duplicate);
 }
 
-/// RED's `mark_limit` takes ns-2's 2.0 and says what it takes; netem's limit is counted in packets.
+/// RED's `mark_limit` allows the 2.0 of ns-2; the limit of netem is in packets.
 #[test]
 fn limits_of_marks_and_of_packets_in_flight() {
     let queue = |keys: &str| changed("kind = \"droptail\", limit = \"20packets\"", keys);
@@ -351,7 +350,7 @@ fn limits_of_marks_and_of_packets_in_flight() {
 }
 
 #[test]
-fn what_is_wrong_with_it_is_told_with_its_place() {
+fn errors_of_jitter_reordering_and_duplication_name_their_place() {
     for (from, to, expected) in [
         ("\"15kB\"", "\"1kB\"", "link[0].shaper.burst: a packet of 1.5kB never passes a burst of 1kB"),
         ("\"1Mbps\"", "\"0bps\"", "link[0].shaper.rate: a shaper of 0bps passes nothing after its first burst"),
@@ -381,7 +380,7 @@ fn what_is_wrong_with_it_is_told_with_its_place() {
         let error = changed("\"10ms\"", &IMPAIRED.replacen(from, to, 1)).unwrap_err();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
     }
-    // Jitter that keeps order, copies and a shaper take no event more.
+    // Jitter that keeps order, duplication and a shaper need only one event.
     let ordered = IMPAIRED.lines().filter(|line| !line.starts_with("reorder")).collect::<Vec<_>>().join("\n");
     changed("\"10ms\"", &format!("{ordered}\nevents = \"one\"")).unwrap();
 }

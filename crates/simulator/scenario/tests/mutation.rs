@@ -1,4 +1,4 @@
-//! Any text, and any change of a right one, is read or refused: no panic, no hang, no growth without bound.
+//! Arbitrary texts and mutated scenarios are read or rejected, without panics, hangs or unbounded memory.
 
 use crate::common::{OneTrace, SMALL, shipped};
 use headway_scenario::{Override, load, plan};
@@ -11,7 +11,7 @@ fn read(text: &str, set: &[Override]) -> Result<(), TestCaseError> {
             prop_assert!(!error.problems.is_empty());
             prop_assert!(error.to_string().len() < 40_000);
         }
-        // What was read can be written out and read again.
+        // The resolved scenario loads again.
         Ok(loaded) => {
             let again = load("mutant.toml", &loaded.resolved_toml, &[], &OneTrace);
             let again = again.map_err(|error| TestCaseError::fail(format!("{error}\n{}", loaded.resolved_toml)))?;
@@ -21,7 +21,7 @@ fn read(text: &str, set: &[Override]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Values that stand where others should.
+/// Values that replace others.
 const ABSURD: &[&str] = &[
     "0",
     "-1",
@@ -71,7 +71,7 @@ fn any_shipped() -> impl Strategy<Value = String> {
     (0..texts.len()).prop_map(move |index| texts[index].clone())
 }
 
-/// The lines that set a key.
+/// Returns the lines that set a key.
 fn settings(text: &str) -> Vec<usize> {
     text.lines().enumerate().filter(|(_, line)| line.contains(" = ")).map(|(index, _)| index).collect()
 }
@@ -136,7 +136,7 @@ proptest! {
         ]),
         value in 0..ABSURD.len(),
     ) {
-        // Some values are refused by themselves.
+        // Some values are rejected before the override is applied.
         if let Ok(set) = format!("{key}={}", ABSURD[value]).parse() {
             read(&text, &[set])?;
         }
@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// As many nodes as flows, and each flow misspells its own.
+/// Returns a scenario with `count` nodes and flows, in which each flow misspells its node.
 fn unknown_nodes(count: usize) -> String {
     let link = |i| format!("[[link]]\nbetween = [\"node-{i}\", \"hub\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n");
     let flow = |i| {
@@ -167,9 +167,9 @@ fn unknown_nodes(count: usize) -> String {
     format!("duration = \"1s\"\n{links}{flows}")
 }
 
-/// Depth, length and repetition, each beyond what is read.
+/// Texts that exceed the limits of depth, length and repetition.
 #[test]
-fn hostile_texts_are_refused_quickly() {
+fn hostile_texts_are_rejected_quickly() {
     let many = |line: &str, count: usize| line.repeat(count);
     for text in [
         format!("a = {}", many("[", 500_000)),

@@ -1,11 +1,11 @@
-//! Packet captures as sources of a scenario, and the codec by which speech is rated.
+//! Packet captures as sources, and the parameters of the E-model.
 
 use crate::common::{SMALL, capture};
 use headway_media::Trace;
 use headway_scenario::{EModelOptions, Files, Loaded, SpeechCodec, load};
 use headway_units::{Bytes, Duration, MediaKind};
 
-/// A call over loopback, whole or without its last bytes, whatever file is named.
+/// Files that all are a captured call over loopback, without its last `missing` bytes.
 struct Call {
     missing: usize,
 }
@@ -26,7 +26,7 @@ fn with(source: &str, missing: usize) -> Result<Loaded, String> {
 
 const RULES: &str = r#"{ kind = "capture", file = "call.pcap", from = "127.0.0.1:5004", lifetime = "150ms", media = "video",
     kinds = [{ payload_type = 0, kind = "audio" }, { max_size = "100B", kind = "data" }] }"#;
-/// The same on one line, as TOML of an inline table was before 1.1.
+/// Returns [`RULES`] on one line: inline tables of TOML before 1.1 have no line breaks.
 fn rules() -> String {
     RULES.replace('\n', "")
 }
@@ -47,7 +47,7 @@ fn a_capture_is_a_source() {
 }
 
 #[test]
-fn what_is_odd_with_a_capture_is_a_warning() {
+fn truncated_captures_and_unused_rules_have_warnings() {
     let rules = "{ kind = \"capture\", file = \"call.pcap\", from = \"127.0.0.1:5004\", kinds = [{ port = 9, kind = \"audio\" }] }";
     let messages: Vec<String> = with(rules, 5).unwrap().warnings.iter().map(ToString::to_string).collect();
     assert_eq!(messages.len(), 2);
@@ -62,7 +62,7 @@ fn what_is_odd_with_a_capture_is_a_warning() {
 }
 
 #[test]
-fn what_is_wrong_with_a_capture_is_reported_with_its_place() {
+fn errors_of_a_capture_name_their_place() {
     let source = |keys: &str| format!("{{ kind = \"capture\", {keys} }}");
     for (source, missing, expected) in [
         (source("loop = true"), 0, "flow[0].source.file: a capture source needs file"),
@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_capture_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_flow_has_a_codec_by_which_its_speech_is_rated() {
+fn a_flow_has_a_codec_for_the_e_model() {
     let source = "{ kind = \"cbr\", interval = \"20ms\", payload = \"160B\", media = \"audio\", lifetime = \"150ms\" }";
     let of = |e_model: &str| with(&format!("{source}\ne_model = {e_model}"), 0);
     let loaded = with(source, 0).unwrap();

@@ -1,10 +1,10 @@
-//! The JSON Schema says what the reader says.
+//! The JSON Schema agrees with the reader.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a schema with another shape is a failed test")]
 
 use crate::common::{SMALL, changed, shipped, with};
 use serde_json::{Value, json};
 
-/// Every reason why `value` is not what the schema asks for. Knows the keywords that the schema uses, and refuses others.
+/// Collects the reasons why `value` violates the schema. Supports the keywords that the schema uses and rejects others.
 fn violations(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
     let Some(schema) = schema.as_object() else {
         assert_eq!(schema, &json!(true), "at {path}");
@@ -101,7 +101,7 @@ fn resolved_scenarios_are_valid() {
     }
 }
 
-/// TOML has no null: no default is one.
+/// TOML has no null.
 #[test]
 fn no_default_is_null() {
     fn defaults(value: &Value, found: &mut Vec<Value>) {
@@ -116,9 +116,8 @@ fn no_default_is_null() {
     assert!(found.contains(&json!("headway-1")) && !found.contains(&Value::Null), "{found:?}");
 }
 
-/// What the schema refuses, the reader refuses too.
 #[test]
-fn wrong_scenarios_are_refused_by_both() {
+fn the_schema_and_the_reader_reject_invalid_scenarios() {
     for (from, to) in [
         ("duration = \"10s\"", ""),
         ("duration = \"10s\"", "duration = 10"),

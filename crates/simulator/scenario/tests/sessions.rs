@@ -1,4 +1,4 @@
-//! Sources of sessions: what is wrong is said with its key, and with what would be right.
+//! Sources of sessions and pages.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a scenario that is not read is a failed test")]
 
 use crate::common::SMALL;
@@ -6,17 +6,16 @@ use headway_media::{LognormalSizes, ObjectCounts, PagesOptions, SessionSizes, So
 use headway_scenario::{NoFiles, load};
 use headway_units::{Bytes, Dialect, Options as _};
 
-/// What a source of sessions may be told, and who can carry it.
 #[test]
-fn sessions_need_a_tcp_and_one_law_each() {
-    let told = |transport: &str, arrivals: &str, sizes: &str| {
+fn sessions_need_tcp_and_one_distribution_of_each_quantity() {
+    let load_source = |transport: &str, arrivals: &str, sizes: &str| {
         let source = format!("{{ kind = \"sessions\", arrivals = {arrivals}, sizes = {sizes} }}");
         let text = SMALL.replace("{ kind = \"ftp\" }", &source);
         load("small.toml", &text.replace("tcp-newreno\", window = \"15packets\"", transport), &[], &NoFiles)
     };
     let (often, large) = ("{ poisson = \"45ms\" }", "{ pareto = { mean = \"10kB\", shape = 1.5 } }");
     for kind in ["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic"] {
-        told(&format!("{kind}\""), often, large).unwrap();
+        load_source(&format!("{kind}\""), often, large).unwrap();
     }
     for (transport, arrivals, sizes, expected) in [
         (
@@ -59,21 +58,21 @@ fn sessions_need_a_tcp_and_one_law_each() {
             r#"flow[0].source.sizes.pareto: unknown key "shap"; did you mean "shape"?"#,
         ),
     ] {
-        let error = told(transport, arrivals, sizes).unwrap_err().to_string();
+        let error = load_source(transport, arrivals, sizes).unwrap_err().to_string();
         assert!(error.contains(expected), "{transport} {arrivals} {sizes}:\n{error}");
     }
 }
 
-/// A law that is written takes the place of the preset's, also where that is of the same name: no limit stays that nobody has written.
+/// A written distribution replaces that of the preset completely, also if both have the same name.
 #[test]
-fn pages_take_other_laws_in_place_of_those_of_the_preset() {
-    let told = |keys: &str| {
+fn written_distributions_replace_those_of_the_preset() {
+    let load_source = |keys: &str| {
         let text = SMALL.replace("{ kind = \"ftp\" }", &format!("{{ kind = \"pages\", {keys} }}"));
         load("small.toml", &text, &[], &NoFiles)
     };
     let pages = |keys: &str| {
-        let scenario = told(keys).unwrap().scenario;
-        let SourceOptions::Pages(pages) = &*scenario.flows[0].source else { panic!("{keys} is no source of pages") };
+        let scenario = load_source(keys).unwrap().scenario;
+        let SourceOptions::Pages(pages) = &*scenario.flows[0].source else { panic!("{keys} is not a source of pages") };
         pages.clone()
     };
     let preset = pages("users = 3");
@@ -103,7 +102,7 @@ fn pages_take_other_laws_in_place_of_those_of_the_preset() {
             "flow[0].source.users: pages come by arrivals or when users have read",
         ),
     ] {
-        let error = told(keys).unwrap_err().to_string();
+        let error = load_source(keys).unwrap_err().to_string();
         assert!(error.contains(expected), "{keys}:\n{error}");
     }
 }

@@ -1,11 +1,11 @@
-//! Every scenario that comes with Headway is right, and can be written out and read back.
+//! Shipped scenarios load, and their resolved scenarios are equal.
 
 use crate::common::{Below, folder, shipped};
 use headway_scenario::{NoFiles, Override, Transport, load, plan};
 use headway_units::{Bytes, Duration, Registry};
 
 #[test]
-fn shipped_scenarios_load_without_a_word() {
+fn shipped_scenarios_load_without_warnings() {
     let all = shipped();
     assert!(all.len() >= 24, "{} scenarios", all.len());
     for (name, text) in all {
@@ -27,8 +27,8 @@ fn resolved_scenarios_are_equal_ones() {
     }
 }
 
-/// ns2-calibration/calib.tcl, its topology: n0 --10Mb/2ms-- n1 --2Mb/10ms-- n2 --10Mb/2ms-- n3, limit 20 forward and
-/// 10000 back.
+/// Topology of ns2-calibration/calib.tcl: n0 --10Mb/2ms-- n1 --2Mb/10ms-- n2 --10Mb/2ms-- n3; the limit is 20 packets
+/// in the forward direction and 10000 in the reverse direction.
 #[test]
 fn calibration_scenarios_have_the_topology_of_their_script() {
     let path = "calibration/tcp-Reno-q20.toml";
@@ -67,9 +67,9 @@ fn the_star_grows_with_its_count() {
     assert_eq!((last.name.as_str(), scenario.nodes[last.from].as_str()), ("upload50", "client50"));
 }
 
-/// docs/src/scenario.md: its example, its attacker, its overrides, its `[vary]` and its error.
+/// Example, attacker, overrides, `[vary]` and error of docs/src/scenario.md.
 #[test]
-fn what_the_book_shows_is_so() {
+fn the_examples_of_the_book_are_valid() {
     let book = std::fs::read_to_string(folder().join("../docs/src/scenario.md")).unwrap();
     let blocks = |kind: &str| -> Vec<String> {
         let fence = format!("```{kind}\n");

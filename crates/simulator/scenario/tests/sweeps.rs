@@ -1,4 +1,4 @@
-//! What varies: the forms of `[vary]` and `--vary`, and the typed columns that they give.
+//! `[vary]` and `--vary`: their notations, and the typed columns of a plan.
 
 use headway_scenario::{Cell, NoFiles, Override, Plan, Vary, load, plan};
 use proptest::prelude::*;
@@ -24,19 +24,19 @@ transport = { kind = "udp" }
 source = { kind = "cbr", interval = "20ms", payload = "160B" }
 "#;
 
-fn planned(vary: &str, beside: &[&str]) -> Result<Plan, String> {
-    let varies: Result<Vec<Vary>, _> = beside.iter().map(|vary| vary.parse()).collect();
+fn planned(vary: &str, varies: &[&str]) -> Result<Plan, String> {
+    let varies: Result<Vec<Vary>, _> = varies.iter().map(|vary| vary.parse()).collect();
     let varies = varies.map_err(|error| error.to_string())?;
     let text = format!("{TWO_LINKS}[vary]\n{vary}\n");
     plan("sweep.toml", &text, &[], &varies).map_err(|error| error.to_string())
 }
 
-fn labels(vary: &str, beside: &[&str]) -> Vec<String> {
-    planned(vary, beside).unwrap().runs.into_iter().map(|run| run.label).collect()
+fn labels(vary: &str, varies: &[&str]) -> Vec<String> {
+    planned(vary, varies).unwrap().runs.into_iter().map(|run| run.label).collect()
 }
 
 #[test]
-fn seeds_are_counted_and_change_fastest_wherever_they_stand() {
+fn seeds_change_fastest() {
     let expected = [
         "link[0].delay=1ms seed=1",
         "link[0].delay=1ms seed=2",
@@ -54,7 +54,7 @@ fn seeds_are_counted_and_change_fastest_wherever_they_stand() {
 }
 
 #[test]
-fn a_star_sets_all_that_it_stands_for() {
+fn a_star_sets_all_matching_keys() {
     let run = planned("\"link[*].delay\" = [\"9ms\"]", &[]).unwrap().runs.remove(0);
     let loaded = load("sweep.toml", TWO_LINKS, &run.overrides, &NoFiles).unwrap();
     assert_eq!(loaded.resolved_toml.matches("delay = \"9ms\"").count(), 2, "{}", loaded.resolved_toml);
@@ -63,7 +63,7 @@ fn a_star_sets_all_that_it_stands_for() {
 }
 
 #[test]
-fn ranges_have_exact_ends_and_no_stray_digits() {
+fn values_of_ranges_are_exact() {
     for (range, expected) in [
         ("{ from = \"10ms\", to = \"40ms\", steps = 4 }", &["10ms", "20ms", "30ms", "40ms"][..]),
         ("{ from = \"0.1s\", to = \"0.3s\", step = \"0.1s\" }", &["0.1s", "0.2s", "0.3s"]),
@@ -85,7 +85,7 @@ fn ranges_have_exact_ends_and_no_stray_digits() {
 }
 
 #[test]
-fn keys_may_vary_together() {
+fn keys_can_vary_together() {
     let vary = "\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\n\"link[1].rate\" = [\"3Mbps\", \"4Mbps\"]\nzip = [[\"link[up].rate\", \"link[1].rate\"]]";
     let plan = planned(vary, &[]).unwrap();
     assert_eq!(
@@ -106,7 +106,7 @@ fn keys_may_vary_together() {
 }
 
 #[test]
-fn columns_are_typed_and_called_for_short() {
+fn columns_have_types_and_short_names() {
     let vary = "\"link[up].rate\" = [\"1Mbps\", \"500kbps\"]\n\"link[down].rate\" = [\"2Mbps\"]\n\"link[0].queue\" = [{ kind = \"droptail\", limit = \"5packets\" }, { kind = \"red\", limit = \"20packets\", min_threshold = \"5packets\", max_threshold = \"10packets\" }]\nmeasure_from = [0, \"100ms\"]";
     let plan = planned(vary, &[]).unwrap();
     let columns: Vec<_> = plan.columns.iter().map(|column| (&column.name[..], column.unit)).collect();
@@ -122,8 +122,8 @@ fn columns_are_typed_and_called_for_short() {
 }
 
 #[test]
-fn what_is_wrong_is_told_where_it_stands() {
-    for (vary, beside, part) in [
+fn errors_name_their_place() {
+    for (vary, varies, part) in [
         ("seeds = 0", &[][..], "write how many seeds"),
         ("seeds = 3\nseed = [1]", &[], "leave one of the two out"),
         ("\"link[0].delay\" = { from = \"1ms\", to = \"2ms\" }", &[], "write steps"),
@@ -141,14 +141,14 @@ fn what_is_wrong_is_told_where_it_stands() {
         ("design = { kind = \"random\", points = 3 }", &[], "unknown key \"design\"; it was removed"),
         ("", &["design={kind=random, points=3}"], "--vary design: unknown key \"design\"; it was removed"),
         ("", &["link[0].rate"], "--vary link[0].rate: values are missing"),
-        // What an argument varies is not in the file.
+        // Keys that arguments vary are not in the file.
         ("", &["link[7].rate=1Mbps"], "--vary link[7].rate: there is no link[7]"),
         ("", &["seeds=many"], "--vary seeds: "),
         ("", &["seeds=0"], "--vary seeds: write how many seeds, from 1 to 100000"),
         ("", &["link[0].rate=1000kbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
         ("", &["seed=1..60000", "link[0].rate=1Mbps,2Mbps"], "--vary seed: these are more than 100000 runs"),
         ("", &["link[0].delay=1ms..2s/3"], "--vary link[0].delay: "),
-        // The last value was 2.4 s, although both ends count.
+        // The last value was 2.4 s, although both ends are included.
         (
             "\"link[0].delay\" = { from = \"1s\", to = \"3s\", step = \"0.7s\" }",
             &[],
@@ -172,14 +172,14 @@ fn what_is_wrong_is_told_where_it_stands() {
             ".steps: -3 is out of range: from 2, both ends counted, to 100000",
         ),
     ] {
-        let error = planned(vary, beside).unwrap_err();
-        assert!(error.contains(part), "{vary} {beside:?}:\n{error}");
+        let error = planned(vary, varies).unwrap_err();
+        assert!(error.contains(part), "{vary} {varies:?}:\n{error}");
     }
 }
 
-/// The error was at the line of the file, which is right with the kind of the file.
+/// The error named the line of the file, which is valid with the kind in the file.
 #[test]
-fn a_key_that_another_kind_does_not_have_is_an_error_of_what_sets_the_kind() {
+fn unknown_keys_of_a_varied_kind_are_errors_of_the_override() {
     let red = "kind = \"red\", limit = \"20packets\", min_threshold = \"4packets\"";
     let text = TWO_LINKS.replacen("kind = \"droptail\", limit = \"20packets\"", red, 1);
     let (line, column) = text
@@ -190,8 +190,8 @@ fn a_key_that_another_kind_does_not_have_is_an_error_of_what_sets_the_kind() {
     let expected = format!(
         "\"droptail\" does not fit sweep.toml:{line}:{column}: link[0].queue: this kind has no key \"min_threshold\": leave"
     );
-    let beside: Vary = "link[up].queue.kind=red,droptail".parse().unwrap();
-    let runs = plan("sweep.toml", &text, &[], &[beside]).unwrap().runs;
+    let varies: Vary = "link[up].queue.kind=red,droptail".parse().unwrap();
+    let runs = plan("sweep.toml", &text, &[], &[varies]).unwrap().runs;
     let loaded = |overrides: &[Override]| {
         load("sweep.toml", &text, overrides, &NoFiles).map(|_| ()).map_err(|error| error.to_string())
     };
@@ -200,7 +200,7 @@ fn a_key_that_another_kind_does_not_have_is_an_error_of_what_sets_the_kind() {
     assert!(error.starts_with(&format!("--vary link[up].queue.kind: {expected}")), "{error}");
     let error = loaded(&["link[0].queue.kind=droptail".parse().unwrap()]).unwrap_err();
     assert!(error.starts_with(&format!("--set link[0].queue.kind: {expected}")), "{error}");
-    // [vary] of the file is another place of the text.
+    // [vary] of the file has its own line.
     let varied = format!("{text}[vary]\n\"link[0].queue.kind\" = [\"droptail\"]\n");
     let runs = plan("sweep.toml", &varied, &[], &[]).unwrap().runs;
     let error = load("sweep.toml", &varied, &runs[0].overrides, &NoFiles).unwrap_err().to_string();
@@ -210,13 +210,13 @@ fn a_key_that_another_kind_does_not_have_is_an_error_of_what_sets_the_kind() {
     // Sources likewise.
     let error = loaded(&["flow[0].source.kind=exponential".parse().unwrap()]).unwrap_err();
     assert!(error.starts_with("--set flow[0].source.kind: \"exponential\" does not fit sweep.toml:"), "{error}");
-    // A key of the override itself has no other cause.
+    // A key of the override is an error of the override.
     let error = loaded(&["link[0].queue={kind=droptail, min_threshold=5packets}".parse().unwrap()]).unwrap_err();
     assert!(error.starts_with("--set link[0].queue: unknown key \"min_threshold\""), "{error}");
 }
 
 #[test]
-fn a_key_that_is_set_does_not_vary_not_even_as_a_part_of_several() {
+fn keys_set_by_overrides_do_not_vary() {
     let set: Override = "link[0].rate=9Mbps".parse().unwrap();
     let text = format!(
         "{TWO_LINKS}[vary]\n\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\n\"link[1].rate\" = [\"3Mbps\", \"4Mbps\"]\nzip = [[\"link[0].rate\", \"link[1].rate\"]]\n"
@@ -229,18 +229,16 @@ fn a_key_that_is_set_does_not_vary_not_even_as_a_part_of_several() {
 }
 
 proptest! {
-    /// Another seed without reading again is the same as reading again.
     #[test]
-    fn another_seed_is_as_if_it_had_been_read(seed in 0..i64::MAX as u64, name in "[a-z][a-z :.-]{0,20}") {
+    fn with_seed_equals_loading_with_that_seed(seed in 0..i64::MAX as u64, name in "[a-z][a-z :.-]{0,20}") {
         let text = format!("name = \"{name}\"\n{TWO_LINKS}");
         let set: Override = format!("seed={seed}").parse().unwrap();
         let again = load("sweep.toml", &text, &[set], &NoFiles).unwrap();
         prop_assert_eq!(load("sweep.toml", &text, &[], &NoFiles).unwrap().with_seed(seed), again);
     }
 
-    /// However many keys end alike, no two columns are called alike.
     #[test]
-    fn columns_have_names_of_their_own(keys in proptest::collection::btree_set(prop::sample::select(vec![
+    fn column_names_are_unique(keys in proptest::collection::btree_set(prop::sample::select(vec![
         "link[0].rate", "link[1].rate", "link[0].delay", "link[up].queue.limit", "flow[voice].start", "flow[0].source.interval", "duration", "record.series", "flow[0].count",
     ]), 1..9)) {
         let vary: String = keys.iter().map(|key| format!("\"{key}\" = [1]\n")).collect();

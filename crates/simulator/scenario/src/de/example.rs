@@ -1,46 +1,46 @@
-//! What a value that is read would look like, for messages: the type is asked what it expects, and what it answers is written as an author would.
+//! Example values in error messages, derived from a type's `Deserialize`: a deserializer whose errors are the examples.
 
 use super::Fault;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, SeqAccess, VariantAccess, Visitor};
 
-/// What stands in an example where an author knows better.
-const ANY: &str = "..";
+/// Placeholder in an example.
+const PLACEHOLDER: &str = "..";
 
-/// What is right for a key that takes one of `words`: one of them by itself, or a table of which it is the key.
+/// Returns what is allowed for an enum with the variants `words`: one of them as a string, or a table with one as key.
 pub(super) fn of_choice<'de, V: Visitor<'de>>(words: &'static [&'static str], visitor: V) -> String {
-    let first = words.first().copied().unwrap_or(ANY);
+    let first = words.first().copied().unwrap_or(PLACEHOLDER);
     let all = words.join(", ");
-    match told(visitor.visit_enum(AskingOf { word: first })) {
+    match example_text(visitor.visit_enum(VariantExample { word: first })) {
         Some(table) => format!("a table with one of the keys {all}, such as {table}"),
         None => format!("one of the words {all}, in quotes"),
     }
 }
 
-/// The table with this key and what `seed` reads: `{ poisson = "10ms" }`.
+/// Returns a table with this key and an example for `seed`: `{ poisson = "10ms" }`.
 pub(super) fn of_entry<'de, T: DeserializeSeed<'de>>(name: &str, seed: T) -> String {
     format!("{{ {name} = {} }}", of(seed))
 }
 
 fn of<'de, T: DeserializeSeed<'de>>(seed: T) -> String {
-    told(seed.deserialize(Asking)).unwrap_or_else(|| ANY.to_owned())
+    example_text(seed.deserialize(ExampleDeserializer)).unwrap_or_else(|| PLACEHOLDER.to_owned())
 }
 
-fn told<T>(answer: Result<T, Fault>) -> Option<String> {
-    answer.err().map(|fault| fault.message)
+fn example_text<T>(result: Result<T, Fault>) -> Option<String> {
+    result.err().map(|fault| fault.message)
 }
 
-/// The example that a description ends with: `"10ms"` of `a duration with its unit, such as "10ms" or "1.5s"`.
+/// Returns the example in a description: `"10ms"` of `a duration with its unit, such as "10ms" or "1.5s"`.
 fn of_description(expecting: &dyn serde::de::Expected) -> String {
     let description = expecting.to_string();
-    let example = description.split_once("such as ").map_or(ANY, |(_, example)| example);
+    let example = description.split_once("such as ").map_or(PLACEHOLDER, |(_, example)| example);
     example.split_once(" or ").map_or(example, |(first, _)| first).to_owned()
 }
 
-/// Reads nothing: every question for a type is answered by an error, whose message is the example.
-struct Asking;
+/// Deserializer that returns an error for every type, with an example as message.
+struct ExampleDeserializer;
 
-impl<'de> Deserializer<'de> for Asking {
+impl<'de> Deserializer<'de> for ExampleDeserializer {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -65,7 +65,7 @@ impl<'de> Deserializer<'de> for Asking {
         keys: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, Fault> {
-        let keys: Vec<String> = keys.iter().map(|key| format!("{key} = {ANY}")).collect();
+        let keys: Vec<String> = keys.iter().map(|key| format!("{key} = {PLACEHOLDER}")).collect();
         Err(Fault::new(format!("{{ {} }}", keys.join(", "))))
     }
 
@@ -75,7 +75,7 @@ impl<'de> Deserializer<'de> for Asking {
         words: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, Fault> {
-        Err(Fault::new(format!("\"{}\"", words.first().copied().unwrap_or(ANY))))
+        Err(Fault::new(format!("\"{}\"", words.first().copied().unwrap_or(PLACEHOLDER))))
     }
 
     serde::forward_to_deserialize_any! {
@@ -84,7 +84,7 @@ impl<'de> Deserializer<'de> for Asking {
     }
 }
 
-impl<'de> SeqAccess<'de> for Asking {
+impl<'de> SeqAccess<'de> for ExampleDeserializer {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
@@ -92,12 +92,12 @@ impl<'de> SeqAccess<'de> for Asking {
     }
 }
 
-/// Asks what stands behind a word: nothing, or what the error shows.
-struct AskingOf {
+/// Deserializer of the variant `word`: succeeds for a unit variant, and returns an example as error for any other.
+struct VariantExample {
     word: &'static str,
 }
 
-impl<'de> EnumAccess<'de> for AskingOf {
+impl<'de> EnumAccess<'de> for VariantExample {
     type Error = Fault;
     type Variant = Self;
 
@@ -107,7 +107,7 @@ impl<'de> EnumAccess<'de> for AskingOf {
     }
 }
 
-impl<'de> VariantAccess<'de> for AskingOf {
+impl<'de> VariantAccess<'de> for VariantExample {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
@@ -119,18 +119,18 @@ impl<'de> VariantAccess<'de> for AskingOf {
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
-        self.newtype_variant_seed(Whole(visitor))
+        self.newtype_variant_seed(WholeValue(visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
-        self.newtype_variant_seed(Whole(visitor))
+        self.newtype_variant_seed(WholeValue(visitor))
     }
 }
 
-/// All that stands behind a word, as one value.
-pub(super) struct Whole<V>(pub(super) V);
+/// Content of a variant as one value.
+pub(super) struct WholeValue<V>(pub(super) V);
 
-impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Whole<V> {
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for WholeValue<V> {
     type Value = V::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {

@@ -1,10 +1,13 @@
-//! One direction of a link: its keys, their checks, and the configuration that they give.
+//! Keys of one direction of a link, their checks and the resulting configuration.
+//!
+//! To add a key of a direction: add a field to [`Direction`], read it in [`read`], apply it in [`Direction::config`],
+//! and regenerate `vocabulary.txt` (see `vocabulary.rs`).
 
 use super::{changes, duplicate, policer, shaper};
-use crate::chosen::Chosen;
 use crate::document::Data;
 use crate::files::Traces;
-use crate::limits::{FASTEST_WITHOUT_DELAY, LONGEST_RUN, RATE_ALLOWED};
+use crate::kind_options::KindOptions;
+use crate::limits::{MAX_DURATION, MAX_RATE_WITHOUT_DELAY, RATE_ALLOWED};
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::vocabulary::VOCABULARY;
@@ -17,80 +20,81 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The queue of a link that names none.
+/// Kind of the queue if the link has no `queue`.
 pub(crate) const DEFAULT_QUEUE: &str = "droptail";
-/// More lower-layer bytes a packet than any link has.
-const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
+/// Maximum number of lower-layer bytes per packet.
+const MAX_OVERHEAD: Bytes = Bytes::new(64 << 10);
 
-/// One direction of a link. In `reverse`, absent keys are those of the link.
+/// One direction of a link. In `reverse`, absent keys have the values of the link.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Direction {
-    /// Transmission rate, above 0bps; the mean of capacity, where that is written.
+    /// Transmission rate, above 0bps; not allowed with capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<Rate>,
-    /// A file of transmission opportunities in Mahimahi's format, in place of rate: a time in ms a line, each for 1504B.
+    /// File of transmission opportunities in Mahimahi's format, in place of rate: one time in ms per line, each for
+    /// 1504B.
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<String>,
     /// Changes of rate and delay during the run, in order of time; `[]` for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Vec<LinkChange>>,
-    /// Propagation delay; at least 1ns where the rate is above 8Gbps.
+    /// Propagation delay; at least 1ns if the rate is above 8Gbps.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<Duration>,
-    /// The largest packet, headers included, at least 1B; larger packets are dropped. Any size if absent.
+    /// Maximum packet size including headers, at least 1B; larger packets are dropped. No limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     mtu: Option<Bytes>,
-    /// Lower-layer bytes of each packet, at most 64KiB. If absent: 4B with capacity, as mm-link counts, else 0B.
+    /// Lower-layer bytes per packet, at most 64KiB. If absent: 4B with capacity, as in mm-link, else 0B.
     #[serde(skip_serializing_if = "Option::is_none")]
     overhead: Option<Bytes>,
-    /// The queue in front of the transmitter; droptail if absent.
+    /// Queue of the transmitter; droptail if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<Chosen<QueueOptions>>,
-    /// Losses of the channel.
+    queue: Option<KindOptions<QueueOptions>>,
+    /// Packet loss of the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
-    loss: Option<Instead<Chosen<LossOptions>>>,
-    /// Drops packets above a rate before the queue.
+    loss: Option<Switchable<KindOptions<LossOptions>>>,
+    /// Token bucket before the queue that drops packets above a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    policer: Option<Instead<PolicerOptions>>,
-    /// Delays transmissions above a rate.
+    policer: Option<Switchable<PolicerOptions>>,
+    /// Token bucket after the queue that delays packets above a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shaper: Option<Instead<ShaperOptions>>,
-    /// Delay in addition to delay.
+    shaper: Option<Switchable<ShaperOptions>>,
+    /// Random delay in addition to delay.
     #[serde(skip_serializing_if = "Option::is_none")]
-    jitter: Option<Instead<Chosen<JitterOptions>>>,
-    /// Packets that overtake others.
+    jitter: Option<Switchable<KindOptions<JitterOptions>>>,
+    /// Reordering of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reorder: Option<Instead<Chosen<ReorderOptions>>>,
-    /// Packets that are duplicated.
+    reorder: Option<Switchable<KindOptions<ReorderOptions>>>,
+    /// Duplication of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    duplicate: Option<Instead<DuplicateOptions>>,
+    duplicate: Option<Switchable<DuplicateOptions>>,
 }
 
-/// An option, or `false` for none.
+/// Optional value that `false` disables.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(crate) enum Instead<T> {
-    /// None.
+pub(crate) enum Switchable<T> {
+    /// `false`.
     Off(bool),
-    /// This.
+    /// Value.
     Is(T),
 }
 
-impl<T> Instead<T> {
-    /// Returns what this gives: `inherited` where nothing is written.
-    fn or<U>(instead: Option<&Self>, inherited: Option<&U>, of: impl FnOnce(&T) -> U) -> Option<U>
+impl<T> Switchable<T> {
+    /// Returns the value converted by `of`: `inherited` if the key is absent, `None` if it is `false`.
+    fn or<U>(written: Option<&Self>, inherited: Option<&U>, of: impl FnOnce(&T) -> U) -> Option<U>
     where
         U: Clone,
     {
-        match instead {
+        match written {
             None => inherited.cloned(),
             Some(Self::Off(_)) => None,
-            Some(Self::Is(this)) => Some(of(this)),
+            Some(Self::Is(value)) => Some(of(value)),
         }
     }
 
-    /// Reads `false`, or what `read` reads.
+    /// Reads `false`, or a value with `read`.
     fn read<'r, 'a>(
         table: &mut Open<'r, 'a>,
         key: &str,
@@ -103,7 +107,7 @@ impl<T> Instead<T> {
     }
 }
 
-/// Reads the keys of a direction; of `reverse`, if `forward` is the other direction.
+/// Reads the keys of a direction. For `reverse`, `forward` is the other direction.
 pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&Direction>) -> Direction {
     let capacity: Option<String> = open.optional("capacity");
     let own_rate: Option<Rate> = open.within("rate", .., RATE_ALLOWED);
@@ -113,8 +117,8 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
     if own_rate.is_some_and(Rate::is_zero) {
         open.wrong("rate", "a link of 0bps transmits nothing: write a rate such as \"2Mbps\"");
     }
-    let allowed = format!("from 0s to {LONGEST_RUN}");
-    let own_delay: Option<Duration> = open.within("delay", Duration::ZERO..=LONGEST_RUN, &allowed);
+    let allowed = format!("from 0s to {MAX_DURATION}");
+    let own_delay: Option<Duration> = open.within("delay", Duration::ZERO..=MAX_DURATION, &allowed);
     if forward.is_none() {
         if capacity.is_none() && open.value("rate").is_none() {
             open.missing("rate", "\"2Mbps\"");
@@ -128,10 +132,10 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
     if (own_rate.is_some() || own_delay.is_some())
         && delay.is_some_and(Duration::is_zero)
         && let Some(rate) = rate
-        && rate > FASTEST_WITHOUT_DELAY
+        && rate > MAX_RATE_WITHOUT_DELAY
     {
         let message = format!(
-            "a link with a delay of 0s transmits at {FASTEST_WITHOUT_DELAY} at most, which is 1ns per byte, and not at {rate}: \
+            "a link with a delay of 0s transmits at {MAX_RATE_WITHOUT_DELAY} at most, which is 1ns per byte, and not at {rate}: \
              write a delay of at least \"1ns\", or a lower rate"
         );
         open.wrong(if own_delay.is_some() { "delay" } else { "rate" }, message);
@@ -144,7 +148,7 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
     }
     let mtu = own_mtu.or_else(|| forward.and_then(|forward| forward.mtu));
     let queue = match (open.value("queue"), forward) {
-        (None, None) => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(Chosen::preset),
+        (None, None) => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(KindOptions::preset),
         _ => open.options("queue", dialect, &VOCABULARY.queue),
     };
     let direction = Direction {
@@ -153,14 +157,14 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
         changes,
         delay: own_delay,
         mtu: own_mtu,
-        overhead: open.within("overhead", Bytes::new(0)..=MOST_OVERHEAD, &format!("from 0B to {MOST_OVERHEAD}")),
+        overhead: open.within("overhead", Bytes::new(0)..=MAX_OVERHEAD, &format!("from 0B to {MAX_OVERHEAD}")),
         queue,
-        loss: Instead::read(open, "loss", |open| open.options("loss", dialect, &VOCABULARY.loss)),
-        policer: Instead::read(open, "policer", |open| policer::read(open, mtu)),
-        shaper: Instead::read(open, "shaper", |open| shaper::read(open, mtu)),
-        jitter: Instead::read(open, "jitter", |open| open.options("jitter", dialect, &VOCABULARY.jitter)),
-        reorder: Instead::read(open, "reorder", |open| open.options("reorder", dialect, &VOCABULARY.reorder)),
-        duplicate: Instead::read(open, "duplicate", duplicate::read),
+        loss: Switchable::read(open, "loss", |open| open.options("loss", dialect, &VOCABULARY.loss)),
+        policer: Switchable::read(open, "policer", |open| policer::read(open, mtu)),
+        shaper: Switchable::read(open, "shaper", |open| shaper::read(open, mtu)),
+        jitter: Switchable::read(open, "jitter", |open| open.options("jitter", dialect, &VOCABULARY.jitter)),
+        reorder: Switchable::read(open, "reorder", |open| open.options("reorder", dialect, &VOCABULARY.reorder)),
+        duplicate: Switchable::read(open, "duplicate", duplicate::read),
     };
     if let (Some(forward), true) = (forward, own_mtu.is_some()) {
         forward.check_bursts(open, &direction, mtu);
@@ -169,14 +173,14 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
 }
 
 impl Direction {
-    /// Reports policers and shapers that `reverse` inherits and that are too small for its own MTU.
+    /// Reports inherited policers and shapers whose burst is too small for the MTU of `reverse`.
     fn check_bursts(&self, open: &mut Open<'_, '_>, reverse: &Self, mtu: Option<Bytes>) {
         let policer = match (&self.policer, &reverse.policer) {
-            (Some(Instead::Is(policer)), None) => policer.check(mtu).err(),
+            (Some(Switchable::Is(policer)), None) => policer.check(mtu).err(),
             _ => None,
         };
         let shaper = match (&self.shaper, &reverse.shaper) {
-            (Some(Instead::Is(shaper)), None) => shaper.check(mtu).err(),
+            (Some(Switchable::Is(shaper)), None) => shaper.check(mtu).err(),
             _ => None,
         };
         for (kind, error) in [("policer", policer), ("shaper", shaper)] {
@@ -207,7 +211,7 @@ impl Direction {
             (None, Some(rate), _) => (rate, None),
             (None, None, inherited) => (inherited?.rate, inherited?.capacity.clone()),
         };
-        // The changes of the link are those of its rate and its delay.
+        // Changes are inherited only together with the rate and the delay.
         let is_own = self.rate.is_some() || self.capacity.is_some() || self.delay.is_some();
         let changes = match &self.changes {
             Some(changes) => changes_of(changes),
@@ -225,28 +229,30 @@ impl Direction {
             mtu: self.mtu.or_else(|| inherited.and_then(|config| config.mtu)),
             overhead: overhead.unwrap_or(default_overhead),
             queue: queue?.clone(),
-            loss: Instead::or(self.loss.as_ref(), inherited.and_then(|config| config.loss.as_ref()), |loss| {
+            loss: Switchable::or(self.loss.as_ref(), inherited.and_then(|config| config.loss.as_ref()), |loss| {
                 loss_of(reader, &path.key("loss"), &loss.options, traces)
             }),
-            policer: Instead::or(
+            policer: Switchable::or(
                 self.policer.as_ref(),
                 inherited.and_then(|config| config.policer.as_ref()),
                 PolicerOptions::clone,
             ),
-            shaper: Instead::or(
+            shaper: Switchable::or(
                 self.shaper.as_ref(),
                 inherited.and_then(|config| config.shaper.as_ref()),
                 ShaperOptions::clone,
             ),
-            jitter: Instead::or(self.jitter.as_ref(), inherited.and_then(|config| config.jitter.as_ref()), |jitter| {
-                jitter.options.clone()
-            }),
-            reorder: Instead::or(
+            jitter: Switchable::or(
+                self.jitter.as_ref(),
+                inherited.and_then(|config| config.jitter.as_ref()),
+                |jitter| jitter.options.clone(),
+            ),
+            reorder: Switchable::or(
                 self.reorder.as_ref(),
                 inherited.and_then(|config| config.reorder.as_ref()),
                 |reorder| reorder.options.clone(),
             ),
-            duplicate: Instead::or(
+            duplicate: Switchable::or(
                 self.duplicate.as_ref(),
                 inherited.and_then(|config| config.duplicate.as_ref()),
                 DuplicateOptions::clone,
@@ -256,7 +262,7 @@ impl Direction {
     }
 }
 
-/// Returns the loss options with the trace that they name; an unreadable trace is reported.
+/// Returns the loss options with the contents of their trace; an unreadable trace is reported.
 fn loss_of(reader: &mut Reader<'_>, path: &Path, written: &LossOptions, traces: &mut Traces<'_>) -> LossOptions {
     let mut loss = written.clone();
     if let LossOptions::Trace(options) = &mut loss {
@@ -265,7 +271,7 @@ fn loss_of(reader: &mut Reader<'_>, path: &Path, written: &LossOptions, traces: 
     loss
 }
 
-/// Returns the changes; `None` if there are none. Wrong changes have been reported.
+/// Returns the changes; `None` if the list is empty. Invalid changes have been reported.
 fn changes_of(changes: &[LinkChange]) -> Option<Arc<LinkChanges>> {
     let changes = LinkChanges::new(changes.to_vec()).ok()?;
     (!changes.as_slice().is_empty()).then(|| Arc::new(changes))

@@ -1,11 +1,10 @@
-//! `duplicate` of a `[[link]]`: packets that are duplicated.
+//! `duplicate` of a `[[link]]`: random duplication of packets.
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
 use headway_link::DuplicateOptions;
 use headway_units::Probability;
 
-/// What is written of it in this table, if anything is.
 pub(crate) fn read(table: &mut Open<'_, '_>) -> Option<DuplicateOptions> {
     let value = table.value("duplicate")?;
     let path = table.path.key("duplicate");

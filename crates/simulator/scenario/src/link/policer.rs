@@ -6,7 +6,7 @@ use crate::vocabulary::VOCABULARY;
 use headway_link::{LARGEST_BURST, LARGEST_PACKET, PolicerOptions};
 use headway_units::{Bytes, Rate};
 
-/// What is written of it in this table, if anything is, for a link with that MTU.
+/// Reads the policer of a link with this MTU, if it is present.
 pub(crate) fn read(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> Option<PolicerOptions> {
     let value = table.value("policer")?;
     let path = table.path.key("policer");
@@ -19,7 +19,7 @@ pub(crate) fn read(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> Option<Polic
     Some(options)
 }
 
-/// Reads the rate and the burst of a token bucket, for a link with that MTU.
+/// Reads the rate and the burst of a token bucket on a link with this MTU.
 pub(crate) fn bucket(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> (Option<Rate>, Option<Bytes>) {
     for (key, example) in [("rate", "\"1Mbps\""), ("burst", "\"15kB\"")] {
         if table.value(key).is_none() {

@@ -1,5 +1,5 @@
-//! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
-//! trips and timestamps are exact.
+//! Agents as in ns-2: a rate controller with numbered datagrams in one direction and reports in the other, without a
+//! handshake. Round-trip times and timestamps are exact.
 
 use super::controlled::{self, Carrier, Controlled};
 use super::options::{Tagged, TransportOptions};
@@ -8,30 +8,30 @@ use headway_rate::{ControllerOptions, Need};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, Registry, check_range};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Options of the agents that carry a controller, beside those of the controller.
+/// Options of the agents of a rate controller, without those of the controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentOptions {
-    /// The largest datagram, as an IP packet with its headers; larger writes are cut. At most 65535 B.
+    /// Maximum size of a datagram as an IP packet, at most 65535 B; larger writes are split.
     pub datagram: Bytes,
-    /// What headers take of each datagram; 0 B where sizes count no headers.
+    /// Size of the headers in each datagram; 0 B if sizes do not include headers.
     pub header: Bytes,
-    /// A report, as an IP packet.
+    /// Size of a report as an IP packet, from 1 B to 65535 B.
     pub feedback: Bytes,
-    /// Whether datagrams say that they may be marked instead of dropped (ECT(0), RFC 3168).
+    /// Whether datagrams are ECN-capable: ECT(0) of RFC 3168.
     pub ecn: bool,
-    /// How fast the sender's interface takes packets, for controllers that must know.
+    /// Rate of the sender's interface, above 0bps, for controllers that need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_rate: Option<Rate>,
-    /// A round trip that the sender knows before its first report.
+    /// Round-trip time that the sender uses before its first report, from 1ns to 1000s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rtt: Option<Duration>,
 }
 
 impl headway_units::Options for AgentOptions {
-    /// In ns-2.35 `Agent/TFRC` adds a `headersize_` of 32 B to its `packetSize_` of 1000 B, and reports have 40 B. The
-    /// RFCs' datagram fills an Ethernet packet, behind the headers of IPv4 and of DCCP's Data packets; its report has
-    /// those of an Ack with Elapsed Time, Receive Rate and Loss Event Rate.
+    /// In ns-2.35, `Agent/TFRC` adds a `headersize_` of 32 B to its `packetSize_` of 1000 B, and reports have 40 B. In
+    /// the other dialects, a datagram fills an Ethernet packet, including the headers of IPv4 and of a DCCP-Data
+    /// packet; a report has the size of a DCCP-Ack with Elapsed Time, Receive Rate and Loss Event Rate.
     fn preset(dialect: Dialect) -> Self {
         let (datagram, header, feedback) = match dialect {
             Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => (1500, 36, 60),
@@ -56,21 +56,21 @@ impl headway_units::Options for AgentOptions {
             let message = format!("{} is out of range: from 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
         }
-        let round_trips = Duration::from_nanos(1)..=LONGEST_ROUND_TRIP;
-        check_range("initial_rtt", self.initial_rtt.unwrap_or(LONGEST_ROUND_TRIP), round_trips)?;
+        let round_trips = Duration::from_nanos(1)..=MAX_ROUND_TRIP;
+        check_range("initial_rtt", self.initial_rtt.unwrap_or(MAX_ROUND_TRIP), round_trips)?;
         Ok(())
     }
 }
 
 impl AgentOptions {
-    /// How writes are cut into datagrams.
+    /// Returns how writes are split into datagrams.
     #[must_use]
     pub fn cut(&self) -> UdpOptions {
         UdpOptions { datagram: self.datagram, header: self.header }
     }
 }
 
-/// The first controller is `none`, which as a transport is `udp`.
+/// Kinds of controllers without `none`, whose transport is `udp`.
 const KINDS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
 const _: () =
     assert!(matches!(ControllerOptions::KINDS[0].as_bytes(), b"none"), "`none` is the first line of `controllers!`");
@@ -137,8 +137,8 @@ impl Carrier for AgentOptions {
     }
 }
 
-/// Longer ones are a slip.
-const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1000);
+/// Maximum initial round-trip time.
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(1000);
 
 #[cfg(test)]
 mod tests {
@@ -146,9 +146,9 @@ mod tests {
     use crate::transport::DccpOptions;
     use headway_units::Options;
 
-    /// What a carrier cannot give is refused with the key that would.
+    /// Errors of unmet needs name the key that meets them.
     #[test]
-    fn needs_are_fulfilled_or_refused() {
+    fn unmet_needs_of_controllers_are_errors() {
         let agent = AgentOptions::preset(Dialect::Rfc);
         let keys = |carrier: &dyn Fn(Need) -> Result<(), OptionError>| {
             [Need::SenderClock, Need::RoundTrip, Need::LineRate, Need::Ect1]

@@ -1,4 +1,4 @@
-//! A transport with a rate controller: its own options beside the table `controller`, which holds the controller's.
+//! Transports with a rate controller, whose options are in the table `controller`.
 
 use headway_rate::{ControllerOptions, Need};
 use headway_units::{OptionError, Registry, SchemaRegistry, schema_of_kinds};
@@ -11,31 +11,31 @@ use std::marker::PhantomData;
 
 const CONTROLLER: &str = "controller";
 
-/// Throughput and losses, and of the controller its rate, its round trip and its loss event rate.
+/// Number of series: throughput and losses, and the controller's rate, round-trip time and loss event rate.
 pub(super) const SERIES: usize = 5;
 
-/// The options of a carrier and of the controller that it carries.
+/// Options of a transport with a rate controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Controlled<T> {
-    /// The carrier's.
+    /// Options of the transport.
     pub carrier: T,
-    /// The controller's.
+    /// Options of the controller.
     pub controller: ControllerOptions,
 }
 
-/// Options of what carries a controller.
+/// Options of a transport that can have a rate controller.
 pub(crate) trait Carrier: headway_units::Options {
-    /// Whether it gives a controller what that needs; if not, which key would.
+    /// Checks that the transport meets a need of the controller. The error names the key that would.
     fn fulfils(&self, need: Need) -> Result<(), OptionError>;
 }
 
 impl<T: headway_units::Options> Controlled<T> {
-    /// The presets of both, with a controller of `kind`.
+    /// Returns the presets of the transport and of the controller `kind`.
     pub(super) fn with(kind: &str, dialect: headway_units::Dialect) -> Option<Self> {
         Some(Self { carrier: T::preset(dialect), controller: ControllerOptions::preset(kind, dialect)? })
     }
 
-    /// The same under another controller, if the carrier gives it what it needs.
+    /// Returns a copy with another controller, if the transport meets its needs.
     pub(super) fn with_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError>
     where
         T: Carrier + Clone,
@@ -53,7 +53,8 @@ impl<T: headway_units::Options> Controlled<T> {
         self.controller.check().map_err(|error| error.within(CONTROLLER))
     }
 
-    /// Returns the keys of the controller that have no effect, and the line rate, in the table `tables`, of a controller that does not need it.
+    /// Returns the keys of the controller that have no effect, and `line_rate` in the table `tables` if the controller
+    /// does not use it.
     pub(super) fn unused_of_both(&self, tables: &[&'static str]) -> Vec<OptionError> {
         let of_controller = self.controller.unused().into_iter().map(|error| error.within(CONTROLLER));
         let message =
@@ -66,7 +67,7 @@ impl<T: headway_units::Options> Controlled<T> {
 }
 
 impl<T: DeserializeOwned> Controlled<T> {
-    /// Reads a table whose `controller` is that of `kind`, one of [`ControllerOptions`]'s.
+    /// Reads a table whose `controller` is of `kind`, a kind of [`ControllerOptions`].
     pub(super) fn read<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
         options.deserialize_map(TableVisitor { kind, carrier: PhantomData })
     }
@@ -93,7 +94,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for TableVisitor<'_, T> {
     }
 }
 
-/// The table's other keys; `controller` is read aside.
+/// Map without the key `controller`, which is read separately.
 struct WithoutController<'k, A> {
     map: A,
     kind: &'k str,
@@ -137,7 +138,7 @@ impl<T: Serialize> Serialize for Controlled<T> {
             controller: serde_json::Value,
         }
         let mut controller = serde_json::to_value(&self.controller).map_err(serde::ser::Error::custom)?;
-        // The transport says it.
+        // The kind of the transport determines that of the controller.
         if let Some(table) = controller.as_object_mut() {
             table.remove("kind");
         }
@@ -145,7 +146,7 @@ impl<T: Serialize> Serialize for Controlled<T> {
     }
 }
 
-/// The schemas of the carrier with each of the controllers, whose kinds `name` turns into those of transports.
+/// Returns the schemas of the transport with each controller. `name` maps kinds of controllers to kinds of transports.
 pub(super) fn schemas<T: schemars::JsonSchema>(
     generator: &mut schemars::SchemaGenerator,
     name: impl Fn(&'static str) -> Option<&'static str>,

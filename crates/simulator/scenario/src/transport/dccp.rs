@@ -1,4 +1,4 @@
-//! A DCCP connection as the simulator carries it.
+//! DCCP connections, with one CCID for both directions.
 
 use super::controlled::{self, Carrier, Controlled};
 use super::options::{Tagged, TransportOptions};
@@ -9,10 +9,10 @@ use headway_units::{Bytes, Dialect, OptionError, Options, Registry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const DCCP: &str = "dccp";
-/// A kind is written as this word, and this key with a number.
+/// Notation of kinds: this word, and this key with a number.
 pub(super) const NUMBERED: (&str, &str) = (DCCP, "ccid");
 
-/// The CCIDs in scenarios: their number, the kind that it makes of `dccp`, and their controller.
+/// CCIDs in scenarios: number, kind of transport and kind of controller.
 const CCIDS: &[(u8, &str, &str)] = &[
     (2, "dccp-2", "tcp-like"), // number, kind, controller
     (3, "dccp-3", "tfrc"),
@@ -34,23 +34,23 @@ const KINDS: [&str; CCIDS.len()] = {
     kinds
 };
 
-/// The first CCID for experiments (RFC 4340 section 19.5).
+/// First CCID for experiments (RFC 4340 section 19.5).
 const EXPERIMENTS: u8 = 248;
-/// Headers in front of data: those that a write's size on the wire counts, and at most with common options.
+/// IPv4 header and DCCP-Data header that a write's size on the wire includes, and the maximum with common options.
 const DATA_HEADERS: Bytes = Bytes::new(36);
 const OTHER_HEADERS: u64 = 60;
-/// A packet without data, as a rule.
+/// Typical maximum size of a packet without data, in bytes.
 const WITHOUT_DATA: u64 = 128;
-/// What a connection that probes its path begins with.
+/// Initial packet size of path MTU probing, in bytes.
 const FIRST_PROBE: u64 = 1280;
 
-/// Options of `dccp`, beside those of its CCID's controller.
+/// Options of `dccp`, without those of the controller of its CCID.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DccpOptions {
-    /// Whether each packet is turned into bytes and back before it is handled. The record is the same.
+    /// Whether each packet is encoded and decoded before it is handled; the record does not depend on it.
     pub codec: bool,
-    /// The rules of both ends.
+    /// Options of both endpoints of the connection.
     pub connection: ConnectionOptions,
 }
 
@@ -71,20 +71,20 @@ impl Carrier for DccpOptions {
 }
 
 impl Controlled<DccpOptions> {
-    /// Both ends agree on one CCID with one controller, the flow's.
+    /// Sets the CCID and the controller of both endpoints.
     fn agreed(mut self, ccid: u8) -> Self {
         let connection = &mut self.carrier.connection;
         connection.send_ccids = vec![ccid];
         connection.receive_ccids = vec![ccid];
         let (ccid, controller) = (Ccid(ccid), self.controller.clone());
         let row = CcidController::new(ccid, controller);
-        // Its receiver half reports nothing, and a client learns by acknowledgments that its server is open.
+        // The receiver of spacing-fixed sends no reports, and a client needs acknowledgements to leave PARTOPEN.
         let ack_vectors = row.ack_vectors || matches!(row.controller, ControllerOptions::SpacingFixed(_));
         connection.controllers = vec![CcidController { ack_vectors, ..row }];
         self
     }
 
-    /// The same under another controller: those of the RFCs have theirs.
+    /// Returns a copy with another controller. CCIDs of RFCs cannot have another one.
     pub(super) fn with_own_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError> {
         let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
         if ccid < EXPERIMENTS {
@@ -95,7 +95,7 @@ impl Controlled<DccpOptions> {
         self.with_controller(controller).map(|options| options.agreed(ccid))
     }
 
-    /// Its number, and the kind that it makes of `dccp`.
+    /// Returns the CCID and its kind of transport.
     fn ccid(&self) -> Option<(u8, &'static str)> {
         let controller = self.controller.kind();
         CCIDS.iter().find(|(.., known)| *known == controller).map(|&(ccid, kind, _)| (ccid, kind))
@@ -121,7 +121,7 @@ impl TransportOptions for Controlled<DccpOptions> {
         Self::read(controller, options).map(|options| options.agreed(*ccid))
     }
 
-    /// CCIDs of the RFCs tell their senders of every loss, and their data has no room for a clock.
+    /// CCIDs of RFCs report every loss to the sender, and their data packets have no timestamp for a loss filter.
     fn check(&self) -> Result<(), OptionError> {
         self.controller.check_terms().map_err(|error| error.within("controller"))?;
         self.check_both()?;
@@ -175,7 +175,7 @@ impl TransportOptions for Controlled<DccpOptions> {
         let largest = write.map_or(u64::MAX, |size| size.payload(DATA_HEADERS).count() + OTHER_HEADERS);
         let most = if connection.probe_mtu { FIRST_PROBE } else { u64::MAX };
         let most = connection.mtu.count().min(most);
-        // Acknowledgements without data: those that carry more than this are rare, and a link drops them.
+        // Acknowledgements without data are rarely larger than this; links drop larger ones.
         (Bytes::new(most.min(largest.max(WITHOUT_DATA))), Some(Bytes::new(most.min(WITHOUT_DATA))))
     }
 

@@ -1,4 +1,4 @@
-//! The transports: a file each, which says all that the scenario file knows of one, and a line each in the table below.
+//! The transports of scenarios: one file and one line of `transports!` each.
 
 mod agent;
 mod controlled;
@@ -19,10 +19,10 @@ use headway_units::{Bytes, Dialect, OptionError, Registry, SchemaRegistry};
 use options::TransportOptions;
 use serde::{Deserializer, Serialize, Serializer};
 
-/// Makes of the lines below the transport, and its dispatch.
+/// Defines the enum of transports and its dispatch.
 macro_rules! transports {
     ($( $(#[$meta:meta])* $Variant:ident($options:ty) ),+ $(,)?) => {
-        /// What carries a flow's packets.
+        /// Transport of a flow.
         #[derive(Clone, Debug, PartialEq)]
         #[expect(clippy::large_enum_variant, reason = "the replicas of a flow share one")]
         pub enum Transport {
@@ -38,17 +38,17 @@ macro_rules! transports {
         }
 
         impl Transport {
-            /// Values in a sample of the series of such a flow.
+            /// Returns the number of series of a flow with this transport.
             pub(crate) const fn series(&self) -> usize {
                 match self { $( Self::$Variant(_) => <$options as TransportOptions>::SERIES ),+ }
             }
 
-            /// Whether it takes as much as a source has, when it can send it.
+            /// Returns whether the transport pulls data from a source with a backlog.
             pub(crate) const fn takes_backlog(&self) -> bool {
                 match self { $( Self::$Variant(_) => <$options as TransportOptions>::TAKES_BACKLOG ),+ }
             }
 
-            /// Whether it opens a connection for each session of a source.
+            /// Returns whether the transport opens a connection for each session of a source.
             pub(crate) const fn opens_sessions(&self) -> bool {
                 match self { $( Self::$Variant(_) => <$options as TransportOptions>::OPENS_SESSIONS ),+ }
             }
@@ -74,27 +74,27 @@ macro_rules! transports {
 }
 
 transports! {
-    /// Datagrams, sent when the source writes them.
+    /// UDP: datagrams are sent when the source writes them.
     Udp(UdpOptions),
     /// One-way TCP.
     Tcp(TcpOptions),
-    /// A rate controller between bare agents.
+    /// Agents with a rate controller, as in ns-2.
     Agent(Controlled<AgentOptions>),
-    /// A DCCP connection.
+    /// DCCP connection.
     Dccp(Controlled<DccpOptions>),
 }
 
 impl Transport {
-    /// The rate controller that paces it, if one does. Such a transport has a send queue, and no other has.
+    /// Returns the rate controller, if the transport has one. Only such transports have a send queue.
     #[must_use]
     pub fn controller(&self) -> Option<&ControllerOptions> {
         each!(self, options => options.controller())
     }
 
-    /// The same under another controller, which no file has to name: one that code has made.
+    /// Returns a copy with another controller, which may be a custom implementation.
     ///
     /// # Errors
-    /// It has no rate controller, or is a CCID of an RFC, or does not give the controller what that needs.
+    /// The transport has no rate controller, is a CCID of an RFC, or does not meet the needs of the controller.
     pub fn with_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError> {
         match self {
             Self::Agent(options) => options.with_controller(controller).map(Self::Agent),
@@ -105,13 +105,13 @@ impl Transport {
         }
     }
 
-    /// The rules of a DCCP connection, if it is one.
+    /// Returns the options of the DCCP connection, if it is one.
     #[must_use]
     pub fn connection(&self) -> Option<&ConnectionOptions> {
         each!(self, options => options.connection())
     }
 
-    /// A full packet of data as an IP packet, with its headers.
+    /// Returns the size of a full data packet as an IP packet.
     #[must_use]
     pub fn full_packet(&self) -> Bytes {
         each!(self, options => options.full_packet())

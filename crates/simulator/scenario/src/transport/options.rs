@@ -1,4 +1,4 @@
-//! What every transport's file says of it.
+//! The trait that each transport implements for its options.
 
 use headway_dccp::ConnectionOptions;
 use headway_media::WriteSize;
@@ -6,28 +6,26 @@ use headway_rate::ControllerOptions;
 use headway_units::{Bytes, Dialect, OptionError};
 use serde::{Deserializer, Serialize, Serializer};
 
-/// What the options of a way of carrying packets say of it.
+/// Options of a transport, and its properties.
 pub(crate) trait TransportOptions: Sized {
-    /// The kinds of transports that it makes.
+    /// Kinds of this transport.
     const KINDS: &'static [&'static str];
-    /// Values in a sample of the series: throughput and losses, and what else its flows have.
+    /// Number of series of a flow: throughput, losses and those of the transport.
     const SERIES: usize;
-    /// Whether it takes as much as a source has, when it can send it. Else it sends at once whatever is written.
+    /// Whether the transport pulls data from a source with a backlog. Otherwise it sends each write immediately.
     const TAKES_BACKLOG: bool = true;
 
-    /// Whether it opens a connection for each session of a source.
+    /// Whether the transport opens a connection for each session of a source.
     const OPENS_SESSIONS: bool = false;
 
-    /// Which of its kinds this is.
     fn kind(&self) -> &'static str;
 
-    /// The options of one of its kinds under a dialect.
     fn preset(kind: &str, dialect: Dialect) -> Option<Self>;
 
-    /// Reads the options of one of its kinds from a table without the key `kind`.
+    /// Reads the options of `kind` from a table without the key `kind`.
     fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error>;
 
-    /// Ranges that the types do not already keep.
+    /// Checks ranges that the types do not enforce.
     fn check(&self) -> Result<(), OptionError>;
 
     /// Returns the keys that have no effect ([`headway_units::Options::unused`]).
@@ -35,38 +33,39 @@ pub(crate) trait TransportOptions: Sized {
         Vec::new()
     }
 
-    /// Writes the table, `kind` first.
+    /// Serializes the table with `kind` as first key.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// The schemas of its kinds' tables.
+    /// Returns the schema of the table of each kind.
     fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value>;
 
-    /// A full packet of data, with its headers.
+    /// Returns the size of a full data packet as an IP packet.
     fn full_packet(&self) -> Bytes;
 
-    /// The largest packets of a flow, there and, if any go there, back; `write` is the largest of its source, `None` for a backlog.
+    /// Returns the sizes of the largest packets on the forward path and on the reverse path, if it has any. `write` is
+    /// the largest write of the source; `None` for a backlog.
     fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>);
 
-    /// What a write's size on the wire counts besides data, where writes are cut into packets of their own.
+    /// Returns the headers that a write's size on the wire includes, if each write is sent in separate packets.
     fn write_header(&self) -> Option<Bytes>;
 
-    /// How many packets a write makes at once, if it is not for a window or a rate to say when they go.
+    /// Returns the number of packets that a write sends at once without a window or a rate controller.
     fn packets_at_once(&self, _write: WriteSize) -> u64 {
         1
     }
 
-    /// The rate controller that paces it, if one does.
+    /// Returns the rate controller, if the transport has one.
     fn controller(&self) -> Option<&ControllerOptions> {
         None
     }
 
-    /// The rules of a DCCP connection, if it is one.
+    /// Returns the options of the DCCP connection, if it is one.
     fn connection(&self) -> Option<&ConnectionOptions> {
         None
     }
 }
 
-/// A table of options behind its kind.
+/// Table of options with its kind as first key.
 #[derive(Serialize)]
 pub(super) struct Tagged<'a, T> {
     pub(super) kind: &'static str,
@@ -74,7 +73,7 @@ pub(super) struct Tagged<'a, T> {
     pub(super) options: &'a T,
 }
 
-/// The kinds of a schema that [`schema_of_kinds`](headway_units::schema_of_kinds) has made.
+/// Returns the schemas of the kinds from the result of [`schema_of_kinds`](headway_units::schema_of_kinds).
 pub(super) fn kinds_of(schema: schemars::Schema) -> Vec<serde_json::Value> {
     match schema.to_value().get_mut("oneOf").map(serde_json::Value::take) {
         Some(serde_json::Value::Array(kinds)) => kinds,

@@ -1,4 +1,4 @@
-//! One-way TCP, whose variants are kinds of a table of their own.
+//! One-way TCP; each variant is a kind.
 
 use super::options::{TransportOptions, kinds_of};
 use headway_media::WriteSize;
@@ -9,7 +9,7 @@ use serde::{Deserializer, Serialize, Serializer};
 
 impl TransportOptions for TcpOptions {
     const KINDS: &'static [&'static str] = <Self as Registry>::KINDS;
-    /// The two windows, too.
+    /// Throughput, losses, congestion window and slow start threshold.
     const SERIES: usize = 4;
     const OPENS_SESSIONS: bool = true;
 

@@ -1,4 +1,4 @@
-//! Plain UDP.
+//! UDP without a rate controller.
 
 use super::options::{Tagged, TransportOptions, kinds_of};
 use headway_media::{UdpOptions, WriteSize, datagrams};

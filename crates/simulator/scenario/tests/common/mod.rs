@@ -1,15 +1,15 @@
-//! What several tests need: the shipped scenarios and their files.
+//! Helpers of the tests: the shipped scenarios, their files, and a small scenario.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use headway_scenario::{Files, Loaded, load};
 use std::path::{Path, PathBuf};
 
-/// The folder of shipped scenarios.
+/// Returns the folder of shipped scenarios.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios")
 }
 
-/// Every shipped scenario: its name below the folder, and its text.
+/// Returns the path below the folder and the text of each shipped scenario.
 pub(crate) fn shipped() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for below in ["", "calibration"] {
@@ -30,7 +30,7 @@ pub(crate) struct Below(pub(crate) PathBuf);
 
 impl Files for Below {
     fn read(&self, path: &str, limit: u64) -> std::io::Result<Vec<u8>> {
-        // The book names a capture; none is shipped, as it is no text.
+        // The book names a capture, which is not shipped.
         if path == "call.pcapng" {
             return Ok(capture("frames"));
         }
@@ -51,7 +51,7 @@ pub(crate) fn capture(name: &str) -> Vec<u8> {
     digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
-/// One short trace, whatever is asked for.
+/// Files that all are the same short trace.
 pub(crate) struct OneTrace;
 
 impl Files for OneTrace {
@@ -62,7 +62,7 @@ impl Files for OneTrace {
     }
 }
 
-/// A small scenario that is right: what tests change.
+/// Small valid scenario that tests modify.
 pub(crate) const SMALL: &str = r#"name = "small"
 duration = "10s"
 
@@ -80,13 +80,13 @@ transport = { kind = "tcp-newreno", window = "15packets" }
 source = { kind = "ftp" }
 "#;
 
-/// Loads [`SMALL`] with `from` replaced by `to`, which must be there.
+/// Loads [`SMALL`] with `from`, which it must contain, replaced by `to`.
 pub(crate) fn changed(from: &str, to: &str) -> Result<Loaded, String> {
     assert!(SMALL.contains(from), "{from}");
     load("small.toml", &SMALL.replace(from, to), &[], &OneTrace).map_err(|error| error.to_string())
 }
 
-/// [`SMALL`] with `text` behind it.
+/// Loads [`SMALL`] followed by `text`.
 pub(crate) fn with(text: &str) -> Result<Loaded, String> {
     load("small.toml", &format!("{SMALL}{text}"), &[], &OneTrace).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The links of a text that need not be a whole scenario.
+//! Links of a text that need not be a complete scenario.
 
 use crate::files::{Files, Traces};
 use crate::link::Link;
@@ -8,18 +8,18 @@ use crate::reader::Reader;
 use crate::scenario;
 use headway_engine::Ties;
 
-/// Links, and what all of them go by.
+/// Links with the seed and the order of simultaneous events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Links {
-    /// The seed of every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// Who comes first of what is alike to the last bit.
+    /// Order of simultaneous events.
     pub ties: Ties,
-    /// One entry a direction, as in [`Scenario::links`](crate::Scenario::links).
+    /// One entry per direction, as in [`Scenario::links`](crate::Scenario::links).
     pub links: Vec<Link>,
 }
 
-/// Reason why a link with two directions cannot be chosen.
+/// Reason why [`Links::duplex`] cannot select a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub enum DuplexError {
     OneWay(String),
 }
 
-/// Returns the first ten names.
+/// Lists the first ten names.
 fn first(names: &[String]) -> String {
     let more = if names.len() > 10 { ", .." } else { "" };
     format!("{}{more}", names[..names.len().min(10)].join(", "))
@@ -47,28 +47,28 @@ impl Links {
     /// There is no such link, there are several and none is named, or the link has one direction.
     pub fn duplex(&self, name: Option<&str>) -> Result<[&Link; 2], DuplexError> {
         let known = || self.links.iter().map(|link| link.name.clone()).collect();
-        let back_of = |there: &Link| self.links.iter().find(|back| (back.from, back.to) == (there.to, there.from));
-        let there = match name {
+        let reverse_of = |link: &Link| self.links.iter().find(|other| (other.from, other.to) == (link.to, link.from));
+        let forward = match name {
             Some(name) => {
                 let named = self.links.iter().find(|link| link.name == name);
                 named.ok_or_else(|| DuplexError::Unknown { name: name.to_owned(), known: known() })?
             }
             None => match &self.links[..] {
                 [] => return Err(DuplexError::None),
-                [there] => there,
-                [there, back] if (back.from, back.to) == (there.to, there.from) => there,
+                [link] => link,
+                [link, reverse] if (reverse.from, reverse.to) == (link.to, link.from) => link,
                 _ => return Err(DuplexError::Several(known())),
             },
         };
-        Ok([there, back_of(there).ok_or_else(|| DuplexError::OneWay(there.name.clone()))?])
+        Ok([forward, reverse_of(forward).ok_or_else(|| DuplexError::OneWay(forward.name.clone()))?])
     }
 }
 
-/// Reads the links of `text`, which may be a scenario or have nothing but `[[link]]`, `[[node]]`, `seed`, `dialect` and `ties`: what else
-/// a scenario says is not looked at. `file` is for messages.
+/// Parses the links of `text`: a scenario, or only its `[[link]]`, `[[node]]`, `seed`, `dialect` and `ties`. The values
+/// of other keys are ignored. `file` is the name in error messages.
 ///
 /// # Errors
-/// Everything that is wrong with them, as far as one thing does not hide another.
+/// All errors of these keys, except those hidden by others.
 pub fn links(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -> Result<Links, ScenarioError> {
     let mut problems = Problems::default();
     let Some(root) = document(text, overrides, &mut problems) else {

@@ -1,26 +1,26 @@
-//! One kind's options as a scenario writes them.
+//! Options of one kind of an algorithm as written in a scenario.
 
-use crate::off::Off;
+use crate::disabled::Disabled;
 use headway_units::Dialect;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One kind's options, and the dialect that they were laid over if it is not the table's.
+/// Options of one kind, with its dialect if the table sets one.
 #[derive(Debug)]
-pub(crate) struct Chosen<R> {
+pub(crate) struct KindOptions<R> {
     pub(crate) dialect: Option<Dialect>,
     pub(crate) options: R,
-    /// The keys that are `false`: absent although the preset may have them.
-    pub(crate) off: Off,
+    /// Keys that are set to `false`, which removes the value of the preset.
+    pub(crate) disabled: Disabled,
 }
 
-impl<R> Chosen<R> {
+impl<R> KindOptions<R> {
     pub(crate) fn preset(options: R) -> Self {
-        Self { dialect: None, options, off: Off::default() }
+        Self { dialect: None, options, disabled: Disabled::default() }
     }
 }
 
-impl<R: Serialize> Serialize for Chosen<R> {
+impl<R: Serialize> Serialize for KindOptions<R> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Flat<'a, R> {
@@ -29,20 +29,20 @@ impl<R: Serialize> Serialize for Chosen<R> {
             #[serde(flatten)]
             options: &'a R,
             #[serde(flatten)]
-            off: Option<&'a Off>,
+            disabled: Option<&'a Disabled>,
         }
-        let Self { dialect, options, off } = self;
-        if off.is_flat() {
-            return Flat { dialect: *dialect, options, off: Some(off) }.serialize(serializer);
+        let Self { dialect, options, disabled } = self;
+        if disabled.is_flat() {
+            return Flat { dialect: *dialect, options, disabled: Some(disabled) }.serialize(serializer);
         }
-        let table = Flat { dialect: *dialect, options, off: None };
+        let table = Flat { dialect: *dialect, options, disabled: None };
         let mut table = serde_json::to_value(table).map_err(serde::ser::Error::custom)?;
-        table.as_object_mut().into_iter().for_each(|table| off.write(table));
+        table.as_object_mut().into_iter().for_each(|table| disabled.write(table));
         table.serialize(serializer)
     }
 }
 
-impl<R: JsonSchema> JsonSchema for Chosen<R> {
+impl<R: JsonSchema> JsonSchema for KindOptions<R> {
     fn inline_schema() -> bool {
         R::inline_schema()
     }
@@ -51,14 +51,14 @@ impl<R: JsonSchema> JsonSchema for Chosen<R> {
         R::schema_name()
     }
 
-    /// The kinds' schema, where each may also name its dialect and nothing else.
+    /// Returns the schema of the kinds, each with the key `dialect` and without additional properties.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let dialect = generator.subschema_for::<Dialect>().to_value();
         let mut schema = R::json_schema(generator);
         let kinds = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut());
         for kind in kinds.into_iter().flatten().filter_map(|kind| kind.as_object_mut()) {
             kind.insert("additionalProperties".into(), false.into());
-            crate::off::instead_of_null(kind);
+            crate::disabled::replace_null_by_false(kind);
             if let Some(properties) = kind.get_mut("properties").and_then(|properties| properties.as_object_mut()) {
                 properties.insert("dialect".into(), dialect.clone());
             }

@@ -1,110 +1,110 @@
-//! `key = false` for an option that a preset has and a scenario wants absent. TOML has no null; the options that JSON
-//! Schema lets be null are those that may be off.
+//! Keys that are disabled by `key = false`: options of a preset that a scenario removes. TOML has no null; the options
+//! that can be null in the JSON Schema are those that can be disabled.
 
 use crate::document::{self, Data, Entry};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The keys that a table may have.
+/// Known keys of a table.
 pub(crate) type Keys = BTreeMap<String, Key>;
 
-/// What a key may hold.
+/// Allowed values of a key.
 #[derive(Default)]
 pub(crate) struct Key {
-    /// Whether it may be `false` to be absent although a preset has it.
-    pub(crate) may_be_off: bool,
-    /// The keys of a table of options; empty for any other value.
+    /// Whether `false` disables the key.
+    pub(crate) can_be_disabled: bool,
+    /// Keys of a table of options; empty for any other value.
     pub(crate) table: Keys,
 }
 
-/// The keys of a table that are off, and those of the tables in it.
+/// Disabled keys of a table and of the tables in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Off(BTreeMap<String, What>);
+pub(crate) struct Disabled(BTreeMap<String, DisabledKey>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-enum What {
-    /// It is `false`.
+enum DisabledKey {
+    /// The key itself; `false` when serialized.
     Key(bool),
-    /// Keys in it are.
-    Within(Off),
+    /// Keys of the table under the key.
+    Within(Disabled),
 }
 
-impl Off {
-    /// Takes from `table` the keys that are off.
+impl Disabled {
+    /// Removes the disabled keys from `table`.
     pub(crate) fn take(table: &mut document::Table, known: &Keys) -> Self {
-        let mut off = BTreeMap::new();
+        let mut disabled = BTreeMap::new();
         table.retain(|name, entry| {
             let Some(key) = known.get(name) else { return true };
             match &mut entry.value.data {
-                Data::Boolean(false) if key.may_be_off => {
-                    off.insert(name.clone(), What::Key(false));
+                Data::Boolean(false) if key.can_be_disabled => {
+                    disabled.insert(name.clone(), DisabledKey::Key(false));
                     return false;
                 }
                 Data::Table(within) => {
                     let within = Self::take(within, &key.table);
                     if !within.0.is_empty() {
-                        off.insert(name.clone(), What::Within(within));
+                        disabled.insert(name.clone(), DisabledKey::Within(within));
                     }
                 }
                 _ => {}
             }
             true
         });
-        Self(off)
+        Self(disabled)
     }
 
-    /// Takes what is off from a preset.
+    /// Removes the disabled keys from a preset.
     pub(crate) fn remove_from(&self, preset: &mut document::Table) {
         preset.retain(|name, Entry { value, .. }| match (self.0.get(name), &mut value.data) {
-            (Some(What::Key(_)), _) => false,
-            (Some(What::Within(off)), Data::Table(within)) => {
-                off.remove_from(within);
+            (Some(DisabledKey::Key(_)), _) => false,
+            (Some(DisabledKey::Within(disabled)), Data::Table(within)) => {
+                disabled.remove_from(within);
                 true
             }
             _ => true,
         });
     }
 
-    /// Writes `false` for what is off into a table.
+    /// Inserts `false` for each disabled key.
     pub(crate) fn write(&self, table: &mut serde_json::Map<String, Value>) {
-        for (name, what) in &self.0 {
-            match what {
-                What::Key(_) => drop(table.insert(name.clone(), false.into())),
-                What::Within(off) => {
+        for (name, disabled) in &self.0 {
+            match disabled {
+                DisabledKey::Key(_) => drop(table.insert(name.clone(), false.into())),
+                DisabledKey::Within(disabled) => {
                     if let Some(within) = table.get_mut(name).and_then(Value::as_object_mut) {
-                        off.write(within);
+                        disabled.write(within);
                     }
                 }
             }
         }
     }
 
-    /// Whether only keys of the table itself are off.
+    /// Returns whether no key of a nested table is disabled.
     pub(crate) fn is_flat(&self) -> bool {
-        self.0.values().all(|what| matches!(what, What::Key(_)))
+        self.0.values().all(|disabled| matches!(disabled, DisabledKey::Key(_)))
     }
 }
 
-/// Lets the properties of a table be `false` where they could be null.
-pub(crate) fn instead_of_null(table: &mut serde_json::Map<String, Value>) {
+/// Replaces null by `false` in the types of the properties of a table.
+pub(crate) fn replace_null_by_false(table: &mut serde_json::Map<String, Value>) {
     for_each_nullable(table, |alternatives| alternatives.push(json!({ "const": false, "description": "absent" })));
 }
 
-/// Takes null from the properties of a table: an absent key is left out.
-pub(crate) fn no_null(table: &mut serde_json::Map<String, Value>) {
+/// Removes null from the types of the properties of a table.
+pub(crate) fn remove_null(table: &mut serde_json::Map<String, Value>) {
     for_each_nullable(table, |_| {});
 }
 
-/// Whether a property may be off.
-pub(crate) fn may_be(property: &Value) -> bool {
+/// Returns whether a property can be `false` to disable it.
+pub(crate) fn can_be_disabled(property: &Value) -> bool {
     let alternatives = property.get("anyOf").and_then(Value::as_array);
     alternatives.into_iter().flatten().any(|alternative| alternative.get("const") == Some(&json!(false)))
 }
 
-/// schemars writes an `Option` as `"type": [.., "null"]` or as one of `anyOf`: makes the second of the first, and lets
-/// `change` work on the alternatives without null.
+/// Removes null from each nullable property and passes the other alternatives to `change`. schemars writes an `Option`
+/// as `"type": [.., "null"]` or with `anyOf`; the first form is converted to the second.
 fn for_each_nullable(table: &mut serde_json::Map<String, Value>, change: impl Fn(&mut Vec<Value>) + Copy) {
     let properties = table.get_mut("properties").and_then(Value::as_object_mut);
     for property in properties.into_iter().flatten().filter_map(|(_, property)| property.as_object_mut()) {
@@ -115,7 +115,7 @@ fn for_each_nullable(table: &mut serde_json::Map<String, Value>, change: impl Fn
         let null = json!("null");
         let mut alternatives = if property.get("type").and_then(Value::as_array).is_some_and(|all| all.contains(&null))
         {
-            // Everything but the words belongs to the type.
+            // Everything but the description and the default belongs to the type.
             let description = property.remove("description");
             let default = property.remove("default");
             let mut one = std::mem::take(property);

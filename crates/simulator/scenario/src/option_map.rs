@@ -1,4 +1,4 @@
-//! Options outside of scenarios. Their errors are those of scenarios.
+//! Options of one algorithm from a JSON map, outside of scenarios, with the error messages of scenarios.
 
 use crate::de;
 use crate::document::{self, Data, Origin, Table, Value};
@@ -6,20 +6,20 @@ use crate::key_range;
 use crate::path::Path;
 use headway_units::SchemaRegistry;
 
-/// An option has a value that it cannot have, or is unknown.
+/// Error of an unknown option or of a value that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}{}{message}", if key.is_empty() { "" } else { ": " })]
 pub struct KeyError {
-    /// Key of the option, such as `expert.gain`; empty for all options.
+    /// Key of the option, such as `expert.gain`; empty if the error concerns all options.
     pub key: String,
     /// What is wrong and what is allowed.
     pub message: String,
 }
 
-/// Reads the options of `kind` from all of its keys.
+/// Parses the options of `kind` from a map of all keys. No preset is applied.
 ///
 /// # Errors
-/// The first option that is wrong.
+/// The first error of a key or a value.
 pub fn options<R: SchemaRegistry>(kind: &str, keys: serde_json::Value) -> Result<R, KeyError> {
     let none = Value { origin: Origin::Preset, data: Data::Table(Table::new()) };
     let keys = document::preset(keys).unwrap_or(none);

@@ -1,36 +1,36 @@
-//! Whether packets can get from one node to another at all.
+//! Number of links on the shortest path of each route, by a breadth-first search.
 
 use crate::link::Link;
 use std::collections::VecDeque;
 
-/// The most steps that are spent on looking, a second or so. A star needs one search, of a step a link; networks whose
-/// flows end at thousands of nodes with several links need as many.
-const MOST_STEPS: u64 = 100_000_000;
+/// Maximum number of search steps, about a second. A search takes a step per node and link. A star needs one search; a
+/// network whose flows end at thousands of nodes with several links needs thousands.
+const MAX_STEPS: u64 = 100_000_000;
 
-/// Some packets' way.
+/// Ends of a path and the size of its largest packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trip {
+pub(crate) struct Route {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// IP bytes of the largest of them.
+    /// IP bytes of the largest packet.
     pub(crate) size: u64,
 }
 
-/// What there is for a trip.
+/// Result of the search for a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// A way of so many links, each with an MTU that lets the packets through.
+pub(crate) enum HopCount {
+    /// Number of links on the shortest path with a large enough MTU.
     Hops(u32),
-    /// None.
-    None,
-    /// The network is so large that looking was given up.
-    TooFar,
+    /// No path has a large enough MTU.
+    Unreachable,
+    /// The search exceeded [`MAX_STEPS`].
+    Unknown,
 }
 
-/// The links into each node, in their order.
+/// Incoming links of each node, in order.
 struct Incoming {
     links: Vec<usize>,
-    /// Where those of each node begin among all of them, and the end.
+    /// First index into `links` of each node, and the length of `links`.
     begins: Vec<usize>,
 }
 
@@ -52,44 +52,45 @@ impl Incoming {
     }
 }
 
-/// The least number of links for each trip.
-pub(crate) fn ways(nodes: usize, links: &[Link], trips: &[Trip]) -> Vec<Way> {
+/// Returns the smallest number of links for each route.
+pub(crate) fn hop_counts(nodes: usize, links: &[Link], routes: &[Route]) -> Vec<HopCount> {
     let incoming = Incoming::new(nodes, links);
     let mtu = |link: usize| links[link].mtu.map_or(u64::MAX, |mtu| mtu.count());
-    // Two sizes between the same two MTUs see the same links: they are told apart by the next MTU.
+    // Sizes between the same two MTUs can use the same links: they share a search by the next larger MTU.
     let mut mtus: Vec<u64> = (0..links.len()).map(mtu).collect();
     mtus.sort_unstable();
     mtus.dedup();
-    let sort = |size: u64| mtus.get(mtus.partition_point(|&mtu| mtu < size)).copied().unwrap_or(u64::MAX);
+    let next_mtu = |size: u64| mtus.get(mtus.partition_point(|&mtu| mtu < size)).copied().unwrap_or(u64::MAX);
 
-    // All clients of a star have one way in, from the same node: one search serves them.
-    let end = |trip: &Trip| match *incoming.of(trip.to) {
-        [only] if mtu(only) >= trip.size => (links[only].from, sort(trip.size), 1),
-        _ => (trip.to, sort(trip.size), 0),
+    // All clients of a star have one incoming link, from the same node: one search serves them.
+    let end = |route: &Route| match *incoming.of(route.to) {
+        [only] if mtu(only) >= route.size => (links[only].from, next_mtu(route.size), 1),
+        _ => (route.to, next_mtu(route.size), 0),
     };
-    let mut order: Vec<((usize, u64, u32), usize)> = trips.iter().map(end).zip(0..).collect();
+    let mut order: Vec<((usize, u64, u32), usize)> = routes.iter().map(end).zip(0..).collect();
     order.sort_unstable();
 
-    let mut ways = vec![Way::None; trips.len()];
+    let mut counts = vec![HopCount::Unreachable; routes.len()];
     let mut distances = Vec::new();
     let mut searched = None;
     let mut steps = 0;
-    for ((end, smallest, more), trip) in order {
+    for ((end, smallest, more), route) in order {
         if searched != Some((end, smallest)) {
             steps += (nodes + links.len()) as u64;
-            if steps > MOST_STEPS {
-                ways[trip] = Way::TooFar;
+            if steps > MAX_STEPS {
+                counts[route] = HopCount::Unknown;
                 continue;
             }
             distances = search(nodes, end, &incoming, |link| (mtu(link) >= smallest).then_some(links[link].from));
             searched = Some((end, smallest));
         }
-        ways[trip] = distances[trips[trip].from].map_or(Way::None, |hops: u32| Way::Hops(hops + more));
+        let distance: Option<u32> = distances[routes[route].from];
+        counts[route] = distance.map_or(HopCount::Unreachable, |hops| HopCount::Hops(hops + more));
     }
-    ways
+    counts
 }
 
-/// Breadth first from `end`, against the links; `from` is where a link that may be used comes from.
+/// Searches breadth-first from `end`, against the direction of the links. `from` returns the source of a usable link.
 fn search(nodes: usize, end: usize, incoming: &Incoming, from: impl Fn(usize) -> Option<usize>) -> Vec<Option<u32>> {
     let mut distances = vec![None; nodes];
     let mut queue = VecDeque::from([(end, 0)]);
@@ -118,31 +119,31 @@ mod tests {
         Link { name: format!("{from}->{to}"), from, to, by_flow: false, config }
     }
 
-    fn way(links: &[Link], from: usize, to: usize, size: u64) -> Way {
-        ways(5, links, &[Trip { from, to, size }])[0]
+    fn hops(links: &[Link], from: usize, to: usize, size: u64) -> HopCount {
+        hop_counts(5, links, &[Route { from, to, size }])[0]
     }
 
     #[test]
-    fn one_way_links_lead_one_way() {
+    fn one_way_links_have_no_reverse_path() {
         let links = [link(0, 1, None), link(1, 2, None), link(2, 3, None), link(3, 1, None)];
-        assert_eq!(way(&links, 0, 3, 1500), Way::Hops(3));
-        assert_eq!(way(&links, 3, 0, 1500), Way::None);
-        assert_eq!(way(&links, 0, 4, 1500), Way::None);
+        assert_eq!(hops(&links, 0, 3, 1500), HopCount::Hops(3));
+        assert_eq!(hops(&links, 3, 0, 1500), HopCount::Unreachable);
+        assert_eq!(hops(&links, 0, 4, 1500), HopCount::Unreachable);
     }
 
     #[test]
-    fn large_packets_need_a_way_around_a_small_mtu() {
+    fn large_packets_avoid_links_with_a_small_mtu() {
         let links = [link(0, 1, Some(576)), link(0, 2, None), link(2, 3, Some(1500)), link(3, 1, None)];
-        assert_eq!(way(&links, 0, 1, 576), Way::Hops(1));
-        assert_eq!(way(&links, 0, 1, 577), Way::Hops(3));
-        assert_eq!(way(&links, 0, 1, 1500), Way::Hops(3));
-        assert_eq!(way(&links, 0, 1, 1501), Way::None);
+        assert_eq!(hops(&links, 0, 1, 576), HopCount::Hops(1));
+        assert_eq!(hops(&links, 0, 1, 577), HopCount::Hops(3));
+        assert_eq!(hops(&links, 0, 1, 1500), HopCount::Hops(3));
+        assert_eq!(hops(&links, 0, 1, 1501), HopCount::Unreachable);
     }
 
     #[test]
-    fn many_trips_are_answered_in_their_order() {
+    fn results_have_the_order_of_the_routes() {
         let star: Vec<Link> = (1..5).flat_map(|client| [link(client, 0, None), link(0, client, None)]).collect();
-        let trips = [(1, 2), (3, 0), (0, 4), (4, 1)].map(|(from, to)| Trip { from, to, size: 40 });
-        assert_eq!(ways(5, &star, &trips), [2, 1, 1, 2].map(Way::Hops));
+        let routes = [(1, 2), (3, 0), (0, 4), (4, 1)].map(|(from, to)| Route { from, to, size: 40 });
+        assert_eq!(hop_counts(5, &star, &routes), [2, 1, 1, 2].map(HopCount::Hops));
     }
 }

@@ -1,4 +1,4 @@
-//! Texts in a scenario's words that are no scenario.
+//! Parts of scenarios in other texts: options of one algorithm, and tables of other files.
 
 use headway_media::SourceOptions;
 use headway_scenario::{kind, table};
@@ -9,18 +9,18 @@ fn source(text: &str) -> Result<SourceOptions, String> {
 }
 
 #[test]
-fn a_source_is_what_it_is_in_a_scenario() {
+fn a_source_is_read_outside_a_scenario() {
     let source = source("source = { kind = \"conference\", audio_interval = \"10ms\" }").unwrap();
     let SourceOptions::Conference(options) = &source else { panic!("{source:?}") };
     assert_eq!(options.audio_interval, Duration::from_millis(10));
     let Some(SourceOptions::Conference(preset)) = SourceOptions::preset("conference", Dialect::Rfc) else {
         panic!("there is a conference")
     };
-    assert_eq!(options.frame_interval, preset.frame_interval, "what is not written is the preset's");
+    assert_eq!(options.frame_interval, preset.frame_interval, "absent keys have the value of the preset");
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_of_a_source_name_their_place() {
     for (text, expected) in [
         (
             "source = { kind = \"confernce\" }",
@@ -35,8 +35,8 @@ fn what_is_wrong_is_told_with_its_place() {
         ("source = { kind = ", "this is not TOML"),
         ("", "the key \"source\" is missing"),
     ] {
-        let said = source(text).unwrap_err();
-        assert!(said.contains(expected), "{text}:\n{said}");
+        let error = source(text).unwrap_err();
+        assert!(error.contains(expected), "{text}:\n{error}");
     }
 }
 
@@ -53,7 +53,7 @@ struct Door {
 }
 
 #[test]
-fn another_table_is_read_in_the_same_words() {
+fn other_tables_have_the_error_messages_of_scenarios() {
     let doors: Doors = table("house.toml", "[[door]]\nheight = 2").unwrap();
     assert_eq!(doors.door[0].height, 2);
     for (text, expected) in [
@@ -64,7 +64,7 @@ fn another_table_is_read_in_the_same_words() {
         ),
         ("", "the key \"door\" is missing"),
     ] {
-        let said = table::<Doors>("house.toml", text).unwrap_err().to_string();
-        assert!(said.contains(expected), "{text}:\n{said}");
+        let error = table::<Doors>("house.toml", text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}:\n{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Texts in a scenario's words that are no scenario: the options of one algorithm, or a table of somebody else's.
+//! Parts of scenarios in other texts: the options of one algorithm, or a table of another file format.
 
 use crate::overrides::document;
 use crate::path::Path;
@@ -8,11 +8,11 @@ use crate::vocabulary::keys_of_kinds;
 use headway_units::{Dialect, SchemaRegistry};
 use serde::de::DeserializeOwned;
 
-/// Reads what a scenario writes as `source = { kind = .., .. }`, or under whatever other `key` has kinds: that kind's options, over their preset
-/// in dialect rfc. `file` is for messages.
+/// Parses the options of one algorithm from `text`, such as `source = { kind = .., .. }` with the `key` `source`.
+/// Absent keys have the values of the preset in dialect rfc. `file` is the name in error messages.
 ///
 /// # Errors
-/// Everything that is wrong with it, as far as one thing does not hide another.
+/// All errors of the text, except those hidden by others.
 pub fn kind<R: SchemaRegistry>(file: &str, key: &str, text: &str) -> Result<R, ScenarioError> {
     read(file, text, |reader| {
         let path = Path::default();
@@ -20,15 +20,16 @@ pub fn kind<R: SchemaRegistry>(file: &str, key: &str, text: &str) -> Result<R, S
             reader.wrong(&path, format!("the key \"{key}\" is missing"));
             return None;
         };
-        let chosen = reader.options::<R>(&entry.value, &path.key(key), Dialect::default(), &keys_of_kinds::<R>());
-        chosen.map(|chosen| chosen.options)
+        let read = reader.options::<R>(&entry.value, &path.key(key), Dialect::default(), &keys_of_kinds::<R>());
+        read.map(|read| read.options)
     })
 }
 
-/// Reads a text whose keys are those of `T`. A `T` that refuses unknown fields is told of the nearest right one. `file` is for messages.
+/// Parses a TOML text into `T`. With `deny_unknown_fields`, errors suggest the nearest known key. `file` is the name in
+/// error messages.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first error of the text.
 pub fn table<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
     read(file, text, |reader| reader.read(reader.root, &Path::default()))
 }
@@ -40,7 +41,7 @@ fn read<T>(file: &str, text: &str, read: impl FnOnce(&mut Reader<'_>) -> Option<
     };
     let mut reader = Reader::new(&root);
     let found = read(&mut reader);
-    // Beside an unknown key there may be a value.
+    // A value may have been read although a key is unknown.
     if reader.problems.is_empty()
         && let Some(found) = found
     {

@@ -1,10 +1,9 @@
-//! Links read without the scenario around them.
+//! Links of a file that is not a complete scenario.
 
 use headway_scenario::{NoFiles, links, load};
 
-/// What a whole scenario makes of its links is what is made of them alone, with the same overrides.
 #[test]
-fn links_alone_are_those_of_the_scenario() {
+fn links_of_a_file_equal_those_of_the_scenario() {
     let text = r#"
         duration = "10s"
         seed = 7
@@ -23,17 +22,17 @@ fn links_alone_are_those_of_the_scenario() {
     "#;
     let set = ["link[a->b].queue.limit=7packets".parse().unwrap()];
     let scenario = load("s.toml", text, &set, &NoFiles).unwrap().scenario;
-    let alone = links("s.toml", text, &set, &NoFiles).unwrap();
-    assert_eq!((alone.seed, alone.ties, &alone.links), (7, scenario.ties, &scenario.links));
-    let [there, back] = alone.duplex(None).unwrap();
-    assert_eq!((there.name.as_str(), back.name.as_str()), ("a->b", "b->a"));
-    assert!(there.loss.is_some() && back.loss.is_none());
-    let [there, back] = alone.duplex(Some("b->a")).unwrap();
-    assert_eq!((there.name.as_str(), back.name.as_str()), ("b->a", "a->b"));
+    let read = links("s.toml", text, &set, &NoFiles).unwrap();
+    assert_eq!((read.seed, read.ties, &read.links), (7, scenario.ties, &scenario.links));
+    let [forward, reverse] = read.duplex(None).unwrap();
+    assert_eq!((forward.name.as_str(), reverse.name.as_str()), ("a->b", "b->a"));
+    assert!(forward.loss.is_some() && reverse.loss.is_none());
+    let [forward, reverse] = read.duplex(Some("b->a")).unwrap();
+    assert_eq!((forward.name.as_str(), reverse.name.as_str()), ("b->a", "a->b"));
 }
 
 #[test]
-fn a_link_that_cannot_be_both_ways_is_refused_in_a_sentence() {
+fn errors_of_duplex_links_state_the_reason() {
     let link =
         |ends: &str, more: &str| format!("[[link]]\nbetween = {ends}\nrate = \"2Mbps\"\ndelay = \"1ms\"\n{more}\n");
     let refused =
