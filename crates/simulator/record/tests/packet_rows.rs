@@ -106,30 +106,34 @@ fn each_fate_of_a_packet_has_its_times() {
     rows.transmitted(in_flight, ns(1013), ns(1093));
     // Link 1: still waits at the end of the run.
     rows.offered(&hop(1005, 1));
+    // Link 0: is dropped when its transmission would begin.
+    let beginning = rows.offered(&hop(1006, 0));
+    rows.transmitted(beginning, ns(1020), ns(1040));
+    rows.ended(beginning, ns(1020), HopFate::Dropped(DropCause::Policer));
     let (index, bytes) = finish(rows, 1100);
     let batches = batches(&bytes);
     let [batch] = &batches[..] else { panic!("{} batches", batches.len()) };
     let fates: Vec<&str> =
         column(batch, "fate").into_iter().map(|code| HopFate::names()[usize::try_from(code).unwrap()]).collect();
-    assert_eq!(fates, ["queue_full", "host", "in_flight", "delivered", "early", "in_flight"]);
+    assert_eq!(fates, ["queue_full", "host", "in_flight", "policer", "delivered", "early", "in_flight"]);
     for (name, expected) in [
-        ("base_ns", [1000; 6]),
-        ("tick_ns", [1; 6]),
-        ("link", [0, 0, 0, 1, 1, 1]),
-        ("offered", [1, 3, 4, 0, 2, 5]),
-        ("wait", [0, 0, 9, 10, 13, 95]),
-        ("transmission", [0, 10, 80, 20, 0, 0]),
-        ("propagation", [0, 5, 7, 30, 0, 0]),
-        ("flow", [0, 0, 0, 1, 0, 0]),
-        ("kind", [0, 0, 0, 1, 0, 0]),
-        ("bytes", [40, 1000, 1000, 1000, 1000, 1000]),
-        ("sequence", [1001, 1003, 1004, 77, 1002, 1005]),
-        ("queue", [65_535, 0, 0, 3, 0, 0]),
-        ("mark", [0, 0, 0, 1, 0, 0]),
+        ("base_ns", [1000; 7]),
+        ("tick_ns", [1; 7]),
+        ("link", [0, 0, 0, 0, 1, 1, 1]),
+        ("offered", [1, 3, 4, 6, 0, 2, 5]),
+        ("wait", [0, 0, 9, 14, 10, 13, 95]),
+        ("transmission", [0, 10, 80, 0, 20, 0, 0]),
+        ("propagation", [0, 5, 7, 0, 30, 0, 0]),
+        ("flow", [0, 0, 0, 0, 1, 0, 0]),
+        ("kind", [0, 0, 0, 0, 1, 0, 0]),
+        ("bytes", [40, 1000, 1000, 1000, 1000, 1000, 1000]),
+        ("sequence", [1001, 1003, 1004, 1006, 77, 1002, 1005]),
+        ("queue", [65_535, 0, 0, 0, 3, 0, 0]),
+        ("mark", [0, 0, 0, 0, 1, 0, 0]),
     ] {
         assert_eq!(column(batch, name), expected, "{name}");
     }
-    assert_eq!(json(&index)["rows"], 6);
+    assert_eq!(json(&index)["rows"], 7);
     assert_eq!((of_batches(&index, "base_ns"), of_batches(&index, "until_ns")), (vec![1000], vec![1100]));
 }
 
@@ -170,19 +174,21 @@ fn ticks_are_as_long_as_a_batch_needs() {
     for (last, tick) in [(MOST, 1), (MOST + 1, 10), (10 * MOST + 9, 10), (10 * MOST + 10, 100)] {
         let base = 7;
         let mut rows = PacketRows::new(&names(1, 1));
-        let first = rows.offered(&hop(base, 0));
-        rows.transmitted(first, ns(base + 19), ns(base + 121));
-        rows.ended(first, ns(base + 309), HopFate::Delivered);
+        rows.offered(&hop(base, 0));
+        let second = rows.offered(&hop(base + 8, 0));
+        rows.transmitted(second, ns(base + 12), ns(base + 121));
+        rows.ended(second, ns(base + 309), HopFate::Delivered);
         rows.offered(&hop(base + last, 0));
         let (index, bytes) = finish(rows, base + last);
         let batches = batches(&bytes);
-        assert_eq!(column(&batches[0], "base_ns"), [7, 7]);
-        assert_eq!(column(&batches[0], "tick_ns"), [tick; 2], "{last}");
+        assert_eq!(column(&batches[0], "base_ns"), [7; 3]);
+        assert_eq!(column(&batches[0], "tick_ns"), [tick; 3], "{last}");
         assert_eq!(of_batches(&index, "tick_ns"), [tick as u64]);
-        assert_eq!(column(&batches[0], "offered"), [0, last as i64 / tick]);
-        let ticks = [19, 121, 309].map(|at| at / tick);
-        let of_first = ["wait", "transmission", "propagation"].map(|name| column(&batches[0], name)[0]);
-        assert_eq!(of_first, [ticks[0], ticks[1] - ticks[0], ticks[2] - ticks[1]], "{last}");
+        assert_eq!(column(&batches[0], "offered"), [0, 8 / tick, last as i64 / tick]);
+        // The sum of the columns is the time of each step, rounded down.
+        let ticks = [8, 12, 121, 309].map(|at| at / tick);
+        let of_second = ["wait", "transmission", "propagation"].map(|name| column(&batches[0], name)[1]);
+        assert_eq!(of_second, [ticks[1] - ticks[0], ticks[2] - ticks[1], ticks[3] - ticks[2]], "{last}");
     }
 }
 
@@ -246,6 +252,9 @@ fn rows_of_several_batches_keep_their_fates() {
     assert_eq!(of_batches(&index, "rows"), [65_536, 65_536, 10]);
     assert_eq!(of_batches(&index, "base_ns"), [0, 65_536, 131_072]);
     assert_eq!(json(&index)["rows"], all);
+    // The last event of a batch is an arrival.
+    let last = |first: u64| (first..(first + BATCH).min(all)).map(|n| n + n % 11 + n % 13 + 5).max().unwrap();
+    assert_eq!(of_batches(&index, "until_ns"), [0, BATCH, 2 * BATCH].map(last));
     for (batch, first) in batches.iter().zip((0..all).step_by(BATCH as usize)) {
         let mut expected: Vec<u64> = (first..(first + BATCH).min(all)).collect();
         expected.sort_by_key(|n| n % 3);
@@ -340,6 +349,40 @@ fn packets_that_stay_for_long_are_in_a_later_batch() {
     reader.set_index(0).unwrap();
     let first = column(&reader.next().unwrap().unwrap(), "offered");
     assert_eq!((first.len(), first[0], first[65_532]), (65_533, 0, 65_532));
+}
+
+/// 65,536 packets stay on their links for long. When the last of them has left, their rows are a batch, in the order of their offers.
+#[test]
+fn packets_that_stayed_for_long_make_a_batch() {
+    let mut rows = PacketRows::new(&names(1, 1));
+    let slow: Vec<HopId> = (0..BATCH).map(|n| rows.offered(&hop(n, 0))).collect();
+    let offer = |rows: &mut PacketRows, from: u64, to: u64| {
+        for n in from..to {
+            let id = rows.offered(&hop(n, 0));
+            rows.ended(id, ns(n), HopFate::Delivered);
+        }
+    };
+    let mut file = rows.take().unwrap();
+    offer(&mut rows, BATCH, 17 * BATCH + 1);
+    for id in slow[1..].iter().rev() {
+        rows.ended(*id, ns(18 * BATCH), HopFate::Delivered);
+    }
+    file.extend(rows.take().unwrap());
+    offer(&mut rows, 17 * BATCH + 1, 18 * BATCH + 1);
+    // The first one is on its link: 65,535 rows are no batch.
+    rows.ended(slow[0], ns(18 * BATCH + 1), HopFate::Delivered);
+    offer(&mut rows, 18 * BATCH + 1, 19 * BATCH + 1);
+    let index = rows.finish(ns(20 * BATCH));
+    file.extend(rows.take().unwrap());
+    // The batches of the others, the late one, and the one row of the last.
+    let mut expected: Vec<u64> = (1..19).map(|number| number * BATCH).collect();
+    expected.extend([0, 19 * BATCH]);
+    assert_eq!(of_batches(&index, "base_ns"), expected);
+    assert_eq!(of_batches(&index, "rows")[17..], [BATCH, BATCH, 1]);
+    let mut reader = FileReader::try_new(Cursor::new(&file), None).unwrap();
+    reader.set_index(18).unwrap();
+    let late = column(&reader.next().unwrap().unwrap(), "offered");
+    assert!(late == (0..BATCH as i64).collect::<Vec<_>>(), "in the order of their offers");
 }
 
 /// The same hops give the same bytes, taken at once or in pieces.
