@@ -490,3 +490,14 @@ fn a_legend_below_a_plot_counts_what_does_not_fit() {
         assert_at(&figure, &label(1), (14.0 + 383.0 + 32.0, 420.0 + 30.0));
     }
 }
+
+/// Columns of a legend below a plot have 960 - 2 x 14 px, which are 3728 units. Labels of 37 characters with 46 px beside them take 1223
+/// units and stand in three columns, those of 38 characters take 1252 units and stand in two.
+#[test]
+fn a_legend_below_a_plot_has_as_many_columns_as_fit() {
+    for (length, rows) in [(37, 2), (38, 3)] {
+        let rest = length - 1;
+        let figure = of_one_run(6, |n| format!("g{n:x>rest$}")).draw_styled(&below()).unwrap();
+        assert_eq!(size(&figure), (960.0, 420.0 + 20.0 * f64::from(1 + rows) + 14.0), "{length}");
+    }
+}

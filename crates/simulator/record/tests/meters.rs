@@ -250,11 +250,12 @@ fn events_at_a_link_count_in_the_measured_interval() {
         meter.dropped(&measured, at(now), DropCause::Channel);
     }
     [9, 12, 21].into_iter().for_each(|now| meter.reordered(&measured, at(now)));
-    assert_eq!((meter.peak(), meter.total_dropped_packets()), (7, 4));
+    [9, 10, 20, 21].into_iter().for_each(|now| meter.arrived(&measured, at(now)));
+    assert_eq!((meter.peak(), meter.total_arrived_packets(), meter.total_dropped_packets()), (7, 3, 4));
     let found =
         meter.summary(&measured, LinkLabel { name: "r1-r2".into(), from: "r1".into(), to: "r2".into() }, at(20));
     assert_eq!((found.marked_packets, found.duplicated_packets, found.reordered_packets), (3, 2, 1));
-    assert_eq!((found.dropped_packets.total(), found.peak_queue_packets), (2, 7));
+    assert_eq!((found.arrived_packets, found.dropped_packets.total(), found.peak_queue_packets), (2, 2, 7));
     assert_eq!((found.name.as_str(), found.from.as_str(), found.to.as_str()), ("r1-r2", "r1", "r2"));
     let text = serde_json::to_string(&found).unwrap();
     assert!(text.contains("\"duplicated_packets\":2,\"reordered_packets\":1"), "{text}");
@@ -327,6 +328,20 @@ fn round_trips_are_those_of_the_interval() {
     }
     let found = flow_summary(&meter, at(5000)).rtt_s.unwrap();
     assert_eq!((found.mean, found.min, found.max), (0.05, 0.01, 0.1));
+}
+
+/// Packets of one kind wait 10 ms, 50 ms and 30 ms before they are sent.
+#[test]
+fn waits_in_the_send_queue_have_a_mean_and_a_maximum() {
+    let mut meter = FlowMeter::new(&one_to_five());
+    for (now, millis) in [(999, 70), (1000, 10), (1100, 50), (5000, 30)] {
+        meter.left_send_queue(at(now), MediaKind::Audio, Duration::from_millis(millis));
+    }
+    let found = flow_summary(&meter, at(5000)).send_queue;
+    let audio = &found[&MediaKind::Audio];
+    assert_eq!((audio.written_packets, audio.sent_packets), (0, 3));
+    assert_eq!((audio.mean_wait_s, audio.max_wait_s), (Some(0.03), Some(0.05)));
+    assert_eq!((audio.late_packets, audio.mean_lateness_s), (0, None));
 }
 
 /// A written summary ends with a newline, has the lists that have entries, and is read as it was written.

@@ -192,6 +192,20 @@ fn ticks_are_as_long_as_a_batch_needs() {
     }
 }
 
+/// A tick is 1 s at most, since it has 32 bits. Later times, after more than 136 years, are the latest that 32 bits can hold.
+#[test]
+fn ticks_are_one_second_at_most() {
+    const LATEST: u64 = u32::MAX as u64 * 1_000_000_000 + 999_999_999;
+    for last in [LATEST, LATEST + 1] {
+        let mut rows = PacketRows::new(&names(1, 1));
+        rows.offered(&hop(0, 0));
+        rows.offered(&hop(last, 0));
+        let batches = batches(&finish(rows, last).1);
+        assert_eq!(column(&batches[0], "tick_ns"), [1_000_000_000; 2]);
+        assert_eq!(column(&batches[0], "offered"), [0, u32::MAX.into()]);
+    }
+}
+
 /// Names are in the metadata as JSON, and the index is in the footer and gives the bytes of each batch.
 #[test]
 fn a_file_describes_itself() {
