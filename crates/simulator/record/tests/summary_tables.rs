@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::{
-    CompletionBySize, CompletionOfSize, DelaySummary, FlowLabel, FlowMeter, FlowSummary, HostDrops, HostSummary,
-    Interval, LinkLabel, LinkMeter, LinkSummary, Measured, SessionsSummary, Summary, flow_table, host_table,
-    link_table, number_table, session_table,
+    AttackerSummary, CompletionBySize, CompletionOfSize, DelaySummary, FlowLabel, FlowMeter, FlowSummary, HostDrops,
+    HostSummary, Interval, LinkLabel, LinkMeter, LinkSummary, Measured, SessionsSummary, Summary, attacker_table,
+    flow_table, host_table, link_table, number_table, session_table,
 };
 use headway_units::{DropCause, Duration, Instant, MediaKind, SendDrop};
 
@@ -131,19 +131,34 @@ fn unsent_packets_and_copies_have_a_column_if_there_are_any() {
 /// Names of up to 16 characters are shown, longer ones have 13 of them and three dots.
 #[test]
 fn long_names_are_shortened() {
-    for (name, expected) in [
-        ("abcdefghijklmnop", "abcdefghijklmnop"),
-        ("abcdefghijklmnopq", "abcdefghijklm..."),
-        ("\u{e4}\u{f6}", "\u{e4}\u{f6}"),
-    ] {
+    let name = |characters: usize| "\u{e4}".repeat(characters);
+    for (name, expected) in [(name(2), name(2)), (name(16), name(16)), (name(17), name(13) + "...")] {
         for table in [
-            flow_table(&summary(vec![flow(name)], vec![], vec![])),
-            link_table(&summary(vec![], vec![link(name)], vec![])),
-            host_table(&summary(vec![], vec![], vec![host(name)])),
+            flow_table(&summary(vec![flow(&name)], vec![], vec![])),
+            link_table(&summary(vec![], vec![link(&name)], vec![])),
+            host_table(&summary(vec![], vec![], vec![host(&name)])),
         ] {
             assert!(table.lines().nth(2).unwrap().starts_with(&format!("{expected} ")), "{table}");
         }
     }
+}
+
+/// An attacker that sent nothing has no ratio of answers to what it sent. Of 2000 B answered with 500 B it is 0.25.
+#[test]
+fn answers_are_compared_with_what_an_attacker_sent() {
+    let mut of = summary(vec![], vec![], vec![]);
+    let attacker = |name: &str, sent_bytes| AttackerSummary {
+        name: name.into(),
+        target: "f".into(),
+        kind: "flood".into(),
+        sent_bytes,
+        answer_bytes: 500,
+        ..AttackerSummary::default()
+    };
+    of.attackers = vec![attacker("silent", 0), attacker("loud", 2000)];
+    let table = attacker_table(&of);
+    let found = words(&table);
+    assert_eq!([found[2][10], found[3][10]], ["-", "0.25"], "{table}");
 }
 
 /// A link that no packet came to is left out. Of eight packets two are dropped; the columns for copies, reordering and RED exist if a link
