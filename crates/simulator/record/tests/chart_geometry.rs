@@ -22,8 +22,8 @@ const VERMILION: &str = "#D55E00";
 type Word<'a> = (&'a str, f64, f64);
 
 fn words(figure: &Figure) -> Vec<Word<'_>> {
-    let texts = Element::all(&figure.svg).into_iter().filter(|e| e.is("text") && !e.words.is_empty());
-    texts.map(|e| (e.words, e.number("x") / 4.0, e.number("y") / 4.0)).collect()
+    let texts = Element::all(&figure.svg).into_iter().filter(|e| e.is("text") && !e.text.is_empty());
+    texts.map(|e| (e.text, e.number("x") / 4.0, e.number("y") / 4.0)).collect()
 }
 
 fn texts(figure: &Figure) -> Vec<&str> {
@@ -134,7 +134,7 @@ fn names_of_panels_are_above_them() {
     assert_at(&figure, "long", (82.0, 48.0 + 15.0));
     assert_at(&figure, "short", (82.0, 48.0 + 216.0 + 15.0));
     assert_at(&figure, "queue", (14.0 + 32.0, 506.0 + 10.0));
-    let nowhere = Style { legend: LegendPlace::Nowhere, ..Style::default() };
+    let nowhere = Style { legend: LegendPlace::Hidden, ..Style::default() };
     let one = self::figure(&[("run", &table(&[("ftp", metric::CWND, [1.0, 2.0, 3.0])]))], &nowhere);
     assert_eq!(size(&one), (960.0, 48.0 + 346.0 + 26.0));
     let elements = Element::all(&one.svg);
@@ -217,7 +217,7 @@ fn chart(x: XAxis, y: YAxis, style: LineStyle, points: &[(f64, f64, f64)]) -> Ch
         y,
         heading: String::new(),
         styles: vec![],
-        lines: vec![ChartLine { label: String::new(), colour: 0, style, points }],
+        lines: vec![ChartLine { label: String::new(), color: 0, style, points }],
         boxes: vec![],
     }
 }
@@ -225,7 +225,7 @@ fn chart(x: XAxis, y: YAxis, style: LineStyle, points: &[(f64, f64, f64)]) -> Ch
 /// Names of places in the order of drawing, with their places.
 fn names_of(names: &[String], width: u32) -> (Figure, Vec<(String, f64, f64)>) {
     let style = Style { width, ..Style::default() };
-    let drawn = chart(XAxis::Places(names.to_vec()), YAxis::Values, LineStyle::Said, &[(0.0, 1.0, 0.0)]);
+    let drawn = chart(XAxis::Places(names.to_vec()), YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]);
     let figure = drawn.draw_styled(&style).unwrap();
     let stem = |word: &str| {
         names.iter().any(|name| name == word || word.strip_suffix("...").is_some_and(|w| name.starts_with(w)))
@@ -334,7 +334,7 @@ fn axes_have_room_around_what_they_show() {
         (&numbers, YAxis::FromZero, [(0.3 / 10.6, 10.0 / 21.2), (10.3 / 10.6, 20.0 / 21.2)]),
         (&below_zero, YAxis::FromZero, [(0.3 / 10.6, 0.0), (10.3 / 10.6, 15.0 / 15.9)]),
     ] {
-        let found = circles(&chart(XAxis::Numbers, y, LineStyle::Said, points).draw().unwrap());
+        let found = circles(&chart(XAxis::Numbers, y, LineStyle::Claimed, points).draw().unwrap());
         assert_eq!(found.len(), 2);
         for (found, (x, y)) in found.iter().zip(expected) {
             let off = (found.0 - across(x)).abs().max((found.1 - up(y)).abs());
@@ -343,12 +343,12 @@ fn axes_have_room_around_what_they_show() {
     }
     // A number alone is in the middle, on both axes of numbers.
     for x in [XAxis::Numbers, XAxis::Logarithm] {
-        let found = circles(&chart(x, YAxis::Values, LineStyle::Said, &[(5.0, 3.0, 0.0)]).draw().unwrap());
+        let found = circles(&chart(x, YAxis::Values, LineStyle::Claimed, &[(5.0, 3.0, 0.0)]).draw().unwrap());
         assert!((found[0].0 - across(0.5)).abs() <= 1.0 && (found[0].1 - up(0.06 / 1.12)).abs() <= 1.0, "{found:?}");
     }
     // Places have 0.3 of the distance between two beside them, and 0.5 if something at them has a width.
     let names = XAxis::Places(["a", "b", "c"].map(str::to_owned).into());
-    for (style, part) in [(LineStyle::Said, 0.3 / 2.6), (LineStyle::Marks, 0.5 / 3.0)] {
+    for (style, part) in [(LineStyle::Claimed, 0.3 / 2.6), (LineStyle::Marks, 0.5 / 3.0)] {
         let found = circles(&chart(names.clone(), YAxis::Values, style, &[(0.0, 3.0, 0.0)]).draw().unwrap());
         assert!((found[0].0 - across(part)).abs() <= 1.0, "{found:?}");
     }

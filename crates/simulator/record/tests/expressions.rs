@@ -9,7 +9,7 @@ use serde_json::json;
 
 fn of(text: &str, numbers: &Numbers) -> Result<Option<f64>, String> {
     let expression: Expression = text.parse().map_err(|error: ExpressionError| error.to_string())?;
-    expression.of(numbers).map_err(|error| error.to_string())
+    expression.evaluate(numbers).map_err(|error| error.to_string())
 }
 
 fn record() -> Numbers {
@@ -103,7 +103,7 @@ fn expressions_have_a_depth_and_a_length() {
     let long = |length: usize| format!("{:>length$}", 1);
     assert_eq!(of(&long(4096), &record()), Ok(Some(1.0)));
     let error = long(4097).parse::<Expression>().unwrap_err();
-    assert_eq!(error.why, ExpressionFault::TooLong(4097));
+    assert_eq!(error.fault, ExpressionFault::TooLong(4097));
 }
 
 /// A value that is not finite is no value; a constant that is not finite is an error.
@@ -127,7 +127,7 @@ fn numbers_may_have_an_exponent() {
     }
     for (text, rest) in [("1e", "e"), ("1e+", "e+"), ("1e-x", "e-x")] {
         let error = text.parse::<Expression>().unwrap_err();
-        assert_eq!(error.why, ExpressionFault::Unexpected(rest.into()), "{text}");
+        assert_eq!(error.fault, ExpressionFault::Unexpected(rest.into()), "{text}");
     }
 }
 

@@ -86,7 +86,7 @@ fn sessions_are_classified_by_size() {
     assert_eq!((found.completed, found.completion_s.unwrap().max), (10, 1.0));
     let classes = found.completion_s_by_size.classes().map(|(name, of)| {
         let of = of.unwrap();
-        (name, of.completed, of.took.mean, of.took.max)
+        (name, of.completed, of.times.mean, of.times.max)
     });
     // Two sessions in each class: 0.1 s and 0.2 s, 0.3 s and 0.4 s, and so on.
     let expected = [

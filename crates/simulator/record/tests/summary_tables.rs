@@ -216,7 +216,7 @@ fn more_than_eleven_hosts_are_counted() {
 fn more_than_eleven_rows_of_sessions_are_counted() {
     let table = |flows: usize, of_size: usize| {
         let sizes = |number: usize| {
-            let class = Some(CompletionOfSize { completed: 1, took: delay(0.5).unwrap() });
+            let class = Some(CompletionOfSize { completed: 1, times: delay(0.5).unwrap() });
             let sessions = SessionsSummary {
                 completed: 1,
                 completion_s: delay(0.5),

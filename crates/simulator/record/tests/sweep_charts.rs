@@ -72,7 +72,7 @@ fn a_line_has_the_mean_and_interval_of_each_point() {
     let codel: [(f64, &[f64]); 1] = [(5.0, &[1.0, 2.0])];
     let chart = sweep(XAxis::Logarithm, vec![group("red", &red), group("codel", &codel)]).lines();
     assert_eq!(labels(&chart), ["red", "codel"]);
-    assert_eq!(chart.lines.iter().map(|line| line.colour).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(chart.lines.iter().map(|line| line.color).collect::<Vec<_>>(), [0, 1]);
     assert!(chart.lines.iter().all(|line| line.style == LineStyle::Marked));
     // From left to right; 10^15 can be drawn, and what is beyond cannot.
     assert_eq!(points(&chart.lines[0].points), [(5.0, 7.0), (10.0, 1e15), (20.0, 2.0)]);
@@ -120,7 +120,7 @@ fn boxes_are_side_by_side_at_places() {
     let chart = sweep(XAxis::Numbers, vec![group("red", &one), group("codel", &other)]).boxes();
     assert_eq!(chart.x, places(&["2.5", "10", "50"]));
     let found: Vec<(&str, usize, usize)> =
-        chart.boxes.iter().map(|of| (of.label.as_str(), of.colour, of.samples.len())).collect();
+        chart.boxes.iter().map(|of| (of.label.as_str(), of.color, of.samples.len())).collect();
     assert_eq!(found, [("red", 0, 2), ("red", 0, 1), ("codel", 1, 1)]);
     for (of, (x, width)) in chart.boxes.iter().zip([(1.825, 0.28), (-0.175, 0.28), (1.175, 0.28)]) {
         assert!((of.x - x).abs() < 1e-12 && (of.width - width).abs() < 1e-12, "{of:?}: {x}");
@@ -159,7 +159,7 @@ fn distributions_are_named_after_what_differs() {
         let chart = sweep(XAxis::Numbers, groups).distributions(false, XAxis::Numbers);
         assert_eq!((labels(&chart), chart.heading.as_str()), (expected, heading));
         assert!(chart.lines.iter().all(|line| line.style == LineStyle::Steps));
-        let colours: Vec<usize> = chart.lines.iter().map(|line| line.colour).collect();
+        let colours: Vec<usize> = chart.lines.iter().map(|line| line.color).collect();
         assert_eq!(colours, (0..colours.len()).collect::<Vec<_>>());
     }
     let of = sweep(places(&["droptail", "red"]), vec![group("tcp", &[(1.0, &[1.0]), (0.0, &[2.0])])]);
@@ -190,14 +190,14 @@ fn points_without_a_place_are_counted() {
     let all: [(f64, &[f64]); 5] = [(-1.0, &[1.0]), (0.0, &[1.0]), (1.0, &[1.0]), (2.0, &[1.0]), (3.0, &[1.0])];
     let groups = || vec![group("a", &all), group("b", &all)];
     for (x, expected) in [(XAxis::Numbers, 0), (XAxis::Logarithm, 4)] {
-        assert_eq!(sweep(x, groups()).lines().left_out(), expected);
+        assert_eq!(sweep(x, groups()).lines().omitted_points(), expected);
     }
     // Of one group at three places, -1 and 3 have none.
-    assert_eq!(sweep(places(&["p", "q", "r"]), vec![group("a", &all)]).lines().left_out(), 2);
+    assert_eq!(sweep(places(&["p", "q", "r"]), vec![group("a", &all)]).lines().omitted_points(), 2);
     let line = |x: f64| {
         let mut chart = sweep(places(&["p", "q"]), vec![group("a", &[(0.0, &[1.0])])]).lines();
         chart.lines[0].points[0].x = x;
-        chart.left_out()
+        chart.omitted_points()
     };
     assert_eq!([-0.5, -0.49, 1.49, 1.5].map(line), [1, 0, 0, 1]);
 }

@@ -160,7 +160,7 @@ fn missing_table(path: &[Step], origin: Origin) -> Value {
 pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, OverrideError> {
     let mut matches = vec![(Path::default(), Some(root))];
     for (depth, step) in path.0.iter().enumerate() {
-        let mut next = Vec::with_capacity(reached.len());
+        let mut next = Vec::with_capacity(matches.len());
         for (place, at) in matches {
             match (step, at.map(|value| &value.data)) {
                 (Step::Element(element), Some(Data::Array(values))) => {
