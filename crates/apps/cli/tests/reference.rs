@@ -37,11 +37,11 @@ fn commands(help: &str) -> Vec<String> {
 
 #[test]
 fn the_page_of_commands_has_their_help() {
-    let mut page =
-        "# Commands\n\nThis page lists the commands of the program `headway` with their options, as `headway \
-                    COMMAND --help`\nprints them. Times, rates and sizes have units, such as `20ms`, `2Mbps` and \
-                    `1500B`.\n"
-            .to_owned();
+    let mut page = head(
+        "Commands",
+        "This page lists the commands of the program `headway` with their options, as `headway COMMAND --help` prints \
+         them. Times, rates and sizes have units, such as `20ms`, `2Mbps` and `1500B`.",
+    );
     let mut waiting = VecDeque::from([Vec::<String>::new()]);
     while let Some(words) = waiting.pop_front() {
         let arguments: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
@@ -62,11 +62,12 @@ fn the_index_of_scenarios_has_each_file_with_its_first_sentence() {
         std::fs::read_dir(root().join("scenarios")).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     names.sort();
-    let mut page =
-        "# Scenarios that are included\n\nThis page lists the files in `scenarios/`. Run one with `headway run \
-                    scenarios/demo.toml`; the comment at\nthe top of a file says what to compare.\n\n| file | contents \
-                    |\n|---|---|\n"
-            .to_owned();
+    let mut page = head(
+        "Scenarios that are included",
+        "This page lists the files in `scenarios/`. Run one with `headway run scenarios/demo.toml`; the comment at the \
+         top of a file describes what to compare.",
+    );
+    page.push_str("\n| file | contents |\n|---|---|\n");
     for path in names {
         let file = std::fs::read_to_string(&path).unwrap();
         let comment = file.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
@@ -79,22 +80,24 @@ fn the_index_of_scenarios_has_each_file_with_its_first_sentence() {
     check("scenarios.md", &page);
 }
 
-/// Pages of keys: name, prefix of the paths of their tables, and the text at the top.
-const PAGES: [(&str, &str, &str); 2] = [
+/// Pages of keys: file, prefix of the paths of their tables, title, and the text at the top.
+const PAGES: [(&str, &str, &str, &str); 2] = [
     (
         "keys.md",
         "",
-        "# Scenario keys\n\nThis page lists the tables of a scenario file with all keys, except for those of \
-         [transports](keys-of-transports.md).\nIt is generated from the schema that `headway schema` prints. \
-         [Scenarios](scenario.md) describes how the\ntables belong together. An absent key has the value of the dialect, \
-         which the page of its subject lists.\n",
+        "Scenario keys",
+        "This page lists the tables of a scenario file with all keys, except for those of \
+         [transports](keys-of-transports.md). It is generated from the schema that `headway schema` prints. \
+         [Scenarios](scenario.md) describes how the tables belong together. An absent key has the value of the dialect, \
+         which the page of its subject lists.",
     ),
     (
         "keys-of-transports.md",
         "flow.transport",
-        "# Keys of transports\n\nThis page lists the keys of `transport` of a flow, for each kind. It is generated from the \
-         schema that\n`headway schema` prints. [TCP](tcp.md), [DCCP](dccp.md) and [rate controllers](rate.md) list the \
-         values in\neach dialect.\n",
+        "Keys of transports",
+        "This page lists the keys of `transport` of a flow, for each kind. It is generated from the schema that \
+         `headway schema` prints. [TCP](tcp.md), [DCCP](dccp.md) and [rate controllers](rate.md) list the values in each \
+         dialect.",
     ),
 ];
 
@@ -212,6 +215,11 @@ impl<'a> Keys<'a> {
     }
 }
 
+/// Returns the title of a page and the text below it.
+fn head(title: &str, text: &str) -> String {
+    format!("# {title}\n\n{}\n", wrapped(text))
+}
+
 /// Wraps a line at 100 columns.
 fn wrapped(line: &str) -> String {
     let mut lines = vec![String::new()];
@@ -250,12 +258,12 @@ fn the_pages_of_keys_have_each_table_of_the_schema() {
     let root = Table { path: String::new(), kind: None, schema: &schema };
     let waiting = VecDeque::from([root]);
     let mut keys = Keys { definitions: &schema["$defs"], seen: BTreeSet::new(), waiting, known: BTreeMap::new() };
-    let mut pages = PAGES.map(|(_, _, head)| head.to_owned());
+    let mut pages = PAGES.map(|(_, _, title, text)| head(title, text));
     while let Some(table) = keys.waiting.pop_front() {
-        let page = PAGES.iter().rposition(|(_, prefix, _)| table.path.starts_with(prefix)).unwrap();
+        let page = PAGES.iter().rposition(|(_, prefix, _, _)| table.path.starts_with(prefix)).unwrap();
         keys.section(&mut pages[page], table);
     }
-    for ((name, _, _), page) in PAGES.iter().zip(pages) {
+    for ((name, _, _, _), page) in PAGES.iter().zip(pages) {
         assert!(!page.contains("](crate"), "{name}: a description has a link of rustdoc");
         check(name, &page);
     }

@@ -143,7 +143,7 @@ impl Session {
 
     /// Runs the missing runs on threads of this machine. `progress` is called with the numbers of completed and of
     /// all runs.
-    #[expect(clippy::disallowed_methods, reason = "runs go on while Python is asked")]
+    #[expect(clippy::disallowed_methods, reason = "runs continue while Python is called")]
     fn run(&self, py: Python<'_>, jobs: Option<NonZeroUsize>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let mut session = self.lock().take().ok_or_else(closed)?;
         let all = session.missing().len();

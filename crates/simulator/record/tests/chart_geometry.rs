@@ -1,6 +1,6 @@
 //! Where pictures place plots, titles, names and legends. Lengths follow from the sizes in px below; a unit of a picture is a quarter of a px.
 //!
-//! A picture is 960 px wide. It has a title of 48 px, and a legend beside the plot has 216 px. A plot has 346 px with the numbers below it,
+//! A picture is 960 px wide. It has a title of 48 px, and a legend next to the plot has 216 px. A plot has 346 px with the numbers below it,
 //! each of several panels 216 px; the lowest has 26 px more for the title of its axis. Around a plot are 14 px and 68 px for the numbers at the
 //! left, 14 px at the right, 6 px above, and below it 24 px for numbers, 26 px for the title of the axis and 4 px.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -120,7 +120,7 @@ fn panels_of_other_lines_have_their_own_legend() {
     assert_eq!(legend, ["x", "red", "z", "red", "codel", "y", "codel"]);
 }
 
-/// Without a legend beside the plots, a panel's name is above it, where its plot begins, and takes 18 px. The legend below has 20 px for
+/// Without a legend next to the plots, a panel's name is above it, where its plot begins, and takes 18 px. The legend below has 20 px for
 /// its row and 14 px.
 #[test]
 fn names_of_panels_are_above_them() {
@@ -159,7 +159,7 @@ fn panels_share_the_legend_below_them() {
     assert_eq!(found.iter().filter(|word| expected.contains(word)).count(), 4);
 }
 
-/// A legend beside a panel has the 216 px of the panel: two headings and six entries, and how many more there are.
+/// A legend next to a panel has the 216 px of the panel: two headings and six entries, and how many more there are.
 #[test]
 fn a_legend_ends_where_the_next_panel_begins() {
     let both = two_queues();
@@ -346,7 +346,7 @@ fn axes_have_room_around_what_they_show() {
         let found = circles(&chart(x, YAxis::Values, LineStyle::Claimed, &[(5.0, 3.0, 0.0)]).draw().unwrap());
         assert!((found[0].0 - across(0.5)).abs() <= 1.0 && (found[0].1 - up(0.06 / 1.12)).abs() <= 1.0, "{found:?}");
     }
-    // Places have 0.3 of the distance between two beside them, and 0.5 if something at them has a width.
+    // Places have 0.3 of the distance between two next to them, and 0.5 if something at them has a width.
     let names = XAxis::Places(["a", "b", "c"].map(str::to_owned).into());
     for (style, part) in [(LineStyle::Claimed, 0.3 / 2.6), (LineStyle::Marks, 0.5 / 3.0)] {
         let found = circles(&chart(names.clone(), YAxis::Values, style, &[(0.0, 3.0, 0.0)]).draw().unwrap());
@@ -447,9 +447,9 @@ fn of_one_run(many: usize, label: impl Fn(usize) -> String) -> Chart {
     sweep.lines()
 }
 
-/// The heading and each entry have 22 px of the 372 px beside a plot. 15 entries fit; of more 14 are shown, and how many are not.
+/// The heading and each entry have 22 px of the 372 px next to a plot. 15 entries fit; of more 14 are shown, and how many are not.
 #[test]
-fn a_legend_beside_a_plot_counts_what_does_not_fit() {
+fn a_legend_next_to_a_plot_counts_what_does_not_fit() {
     for many in [14, 15, 16, 30] {
         let figure = of_one_run(many, |n| format!("g{n}")).draw().unwrap();
         let found = texts(&figure);
@@ -470,7 +470,7 @@ fn more_of<'a>(words: &[&'a str]) -> &'a str {
     words.iter().find(|word| word.ends_with(" more")).unwrap()
 }
 
-/// Labels of 48 characters are 1348 units wide, and 46 px beside them make 1532: two of 932 px. Ten rows are shown, one of which is the
+/// Labels of 48 characters are 1348 units wide, and 46 px next to them make 1532: two of 932 px. Ten rows are shown, one of which is the
 /// heading's; of more rows nine are shown, and how many entries are not.
 #[test]
 fn a_legend_below_a_plot_counts_what_does_not_fit() {
@@ -491,8 +491,8 @@ fn a_legend_below_a_plot_counts_what_does_not_fit() {
     }
 }
 
-/// Columns of a legend below a plot have 960 - 2 x 14 px, which are 3728 units. Labels of 37 characters with 46 px beside them take 1223
-/// units and stand in three columns, those of 38 characters take 1252 units and stand in two.
+/// Columns of a legend below a plot have 960 - 2 x 14 px, which are 3728 units. Labels of 37 characters with 46 px next to them take 1223
+/// units and fit in three columns, those of 38 characters take 1252 units and fit in two.
 #[test]
 fn a_legend_below_a_plot_has_as_many_columns_as_fit() {
     for (length, rows) in [(37, 2), (38, 3)] {

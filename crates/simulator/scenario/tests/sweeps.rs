@@ -44,7 +44,7 @@ fn seeds_change_fastest() {
         "link[0].delay=2ms seed=2",
     ];
     assert_eq!(labels("seeds = 2\n\"link[0].delay\" = [\"1ms\", \"2ms\"]", &[]), expected);
-    assert_eq!(labels("seed = [7, 9]", &["seeds=2"]), ["seed=1", "seed=2"], "the command line stands in place of it");
+    assert_eq!(labels("seed = [7, 9]", &["seeds=2"]), ["seed=1", "seed=2"], "the command line replaces it");
     assert_eq!(labels("seeds = { first = 101, count = 2 }", &[]), ["seed=101", "seed=102"]);
     let runs = planned("seeds = 2\n\"link[0].delay\" = [\"1ms\", \"2ms\"]", &[]).unwrap().runs;
     assert_eq!(
