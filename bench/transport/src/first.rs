@@ -27,7 +27,7 @@ pub fn behind_link(server: SocketAddr, path: Path) -> SocketAddr {
     let options = ProxyOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
         to: server,
-        beside: None,
+        overhead: None,
         clients: 256,
         bound: Duration::from_millis(1),
     };

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::sets;
 use crate::sockets::{Console, address, check_not_own, destination};
-use headway_emulator::{Proxy, ProxyOptions, Report, WayCounts};
+use headway_emulator::{DirectionCounts, Proxy, ProxyOptions, Report};
 use headway_record::number_table;
 use headway_run::ScenarioText;
 use headway_scenario::{Links, links};
@@ -37,7 +37,7 @@ pub(crate) fn proxy(args: &Arguments) -> Result<(), Failure> {
     let failed = |error: headway_emulator::ProxyError| Failure::Proxy(error.to_string());
     let (listen, to) = (address(&args.listen)?, destination(&args.to)?);
     check_not_own(listen, "--to", to)?;
-    let options = ProxyOptions { listen, to, beside: None, clients: args.max_clients, bound: args.bound };
+    let options = ProxyOptions { listen, to, overhead: None, clients: args.max_clients, bound: args.bound };
     let mut proxy = Proxy::new(options, links.ties, named, links.seed).map_err(failed)?;
     let front = proxy.address().map_err(failed)?;
     // With --listen and port 0, the system has chosen the port.
@@ -120,7 +120,7 @@ fn read(args: &Arguments) -> Result<Links, Failure> {
 /// Returns the status line of the last second.
 fn live(before: &Report, now: &Report) -> String {
     let seconds = (now.elapsed_s - before.elapsed_s).max(1e-3);
-    let way = |before: &WayCounts, now: &WayCounts| {
+    let way = |before: &DirectionCounts, now: &DirectionCounts| {
         let mbps = 8e-6 * (now.delivered_bytes - before.delivered_bytes) as f64 / seconds;
         let dropped = now.dropped_packets.total() - before.dropped_packets.total();
         format!("{mbps:.2} Mb/s, {dropped} dropped, {} in flight", now.held_packets)
@@ -139,7 +139,7 @@ fn live(before: &Report, now: &Report) -> String {
 fn table(report: &Report) -> String {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let both = [&report.to_server, &report.to_client];
-    let column = |title: &str, count: fn(&WayCounts) -> u64| (title.to_owned(), both.map(count));
+    let column = |title: &str, count: fn(&DirectionCounts) -> u64| (title.to_owned(), both.map(count));
     let mut columns = vec![
         column("arrived", |counts| counts.arrived_packets),
         column("delivered", |counts| counts.delivered_packets),

@@ -1,11 +1,11 @@
-//! The emulator between sockets: one thread, which waits for datagrams and for the next departure.
+//! The proxy: an emulator between sockets, with one thread that waits for datagrams and for the next departure.
 
 use super::clients::{ClientId, Clients};
-use super::emulator::{Departure, Dropped, Emulator, Packet, Way, WayCounts};
+use super::emulator::{Departure, Direction, DirectionCounts, Dropped, Emulator, Packet};
+use super::observer::{DatagramInfo, Observer};
 use super::report::Report;
 use super::socket::{Socket, ecn};
 use super::waiter::Waiter;
-use super::watch::{Seen, Watch};
 use headway_engine::Ties;
 use headway_link::{Config, PortSample};
 use headway_net::Clock;
@@ -17,44 +17,47 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What the first door's socket is called, and those of the others follow; clients are called by their slots.
-const DOORS: u64 = 1 << 32;
-/// Buffers that are read at once. Each may hold many datagrams (GRO); more at once would keep those waiting that are due.
+/// Key of the first listening socket; the others follow. The key of a client's socket is its slot.
+const FIRST_LISTENER_KEY: u64 = 1 << 32;
+/// Number of buffers per read. Each may hold many datagrams (GRO); more buffers would delay departures that are due.
 const BUFFERS: usize = 8;
+/// Size of a buffer, in bytes.
 const BUFFER: usize = 1 << 16;
-/// Datagrams that are sent before it is looked again whether some have come.
-const SENT_AT_ONCE: usize = 64;
+/// Maximum number of datagrams that are sent between two reads.
+const MAX_SENDS: usize = 64;
 
-/// Where a proxy stands, and what it keeps.
+/// Options of a proxy.
 #[derive(Clone, Copy, Debug)]
 pub struct ProxyOptions {
-    /// The address that clients send to; port 0 for any free one.
+    /// Address for clients; port 0 for any free port.
     pub listen: SocketAddr,
-    /// The server that their datagrams go on to.
+    /// Server to which their datagrams are forwarded.
     pub to: SocketAddr,
-    /// What a datagram counts on the link beside its payload, in bytes; negative: less than that. `None`: the headers of IP and UDP.
-    pub beside: Option<i32>,
-    /// Clients at a time, at most. Each has a socket; datagrams of others are dropped, and the run is not valid.
+    /// Bytes that each datagram has on the link in addition to its payload; may be negative. `None`: the headers of IP
+    /// and UDP.
+    pub overhead: Option<i32>,
+    /// Maximum number of clients, each with a socket. Datagrams of further clients are dropped, and the run is not
+    /// valid.
     pub clients: u32,
-    /// What the 99th percentile of the release error, and of the intake error, may be in a valid run.
+    /// Maximum 99th percentile of the release error and of the intake error in a valid run.
     pub bound: Duration,
 }
 
-/// Why a proxy cannot go on.
+/// Error of a proxy.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// The address cannot be listened at.
+    /// A socket cannot be bound to the address.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// Which.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Error of the system.
         error: io::Error,
     },
-    /// The system does not let it wait for sockets and time.
+    /// epoll or the timer failed.
     #[error("cannot wait for datagrams: {0}")]
     Wait(io::Error),
-    /// The listening socket is of no more use.
+    /// A listening socket failed.
     #[error("cannot receive: {0}")]
     Receive(io::Error),
 }
@@ -62,31 +65,32 @@ pub enum ProxyError {
 #[derive(Clone, Debug, Default)]
 struct Datagram {
     client: ClientId,
-    door: usize,
-    came: Instant,
+    listener: usize,
+    arrived_at: Instant,
     bytes: Vec<u8>,
 }
 
-/// Where clients come in.
+/// Listening socket for clients.
 #[derive(Debug)]
-struct Door {
-    listener: Socket,
-    /// Whether answers must say from which of our addresses they come.
-    anywhere: bool,
+struct Listener {
+    socket: Socket,
+    /// Whether the socket is bound to the wildcard address, so that sends must set the source address.
+    is_wildcard: bool,
+    /// Server of its clients.
     to: SocketAddr,
-    /// What a datagram counts on the link beside its payload; `None`: the headers of IP and UDP.
-    beside: Option<i32>,
+    /// As in [`ProxyOptions::overhead`].
+    overhead: Option<i32>,
 }
 
-/// A link between clients and a server: see the [module](super).
+/// Forwards datagrams between clients and a server through an emulated link.
 #[derive(Debug)]
 pub struct Proxy {
     options: ProxyOptions,
     clock: Clock,
     waiter: Waiter,
-    /// Whose sockets have something to read: kept for its memory.
+    /// Keys of readable sockets; kept to reuse its memory.
     ready: Vec<u64>,
-    doors: Vec<Door>,
+    listeners: Vec<Listener>,
     clients: Clients,
     link: Emulator<Datagram>,
     buffers: Vec<u8>,
@@ -97,14 +101,15 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens, with an idle link; `ties`, `ways` and `seed` are those of [`Emulator::new`].
+    /// Creates a proxy with an idle link and starts to listen. `ties`, `directions` and `seed` are those of
+    /// [`Emulator::new`].
     ///
     /// # Errors
-    /// The address may be taken, or not be ours.
+    /// The address is in use or not local.
     pub fn new(
         options: ProxyOptions,
         ties: Ties,
-        ways: [(&str, &Arc<Config>); 2],
+        directions: [(&str, &Arc<Config>); 2],
         seed: u64,
     ) -> Result<Self, ProxyError> {
         let mut proxy = Self {
@@ -112,9 +117,9 @@ impl Proxy {
             clock: Clock::new(),
             waiter: Waiter::new().map_err(ProxyError::Wait)?,
             ready: Vec::new(),
-            doors: Vec::new(),
+            listeners: Vec::new(),
             clients: Clients::new(options.clients as usize),
-            link: Emulator::new(ties, ways, seed),
+            link: Emulator::new(ties, directions, seed),
             buffers: vec![0; BUFFERS * BUFFER],
             release_error: Histogram::default(),
             intake_error: Histogram::default(),
@@ -122,84 +127,90 @@ impl Proxy {
             unsent: 0,
         };
         proxy.link.keep_dropped();
-        proxy.open(options.listen, options.to, options.beside)?;
+        proxy.listen(options.listen, options.to, options.overhead)?;
         Ok(proxy)
     }
 
-    /// Opens another door: who sends to this address shares the link with all others, and is led to a server of its own; `beside` as
-    /// in [`ProxyOptions`]. Returns where it listens.
+    /// Listens at another address. Its clients share the link with all others and are forwarded to the server `to`.
+    /// `overhead` is as in [`ProxyOptions`]. Returns the bound address.
     ///
     /// # Errors
-    /// The address may be taken, or not be ours.
-    pub fn open(&mut self, listen: SocketAddr, to: SocketAddr, beside: Option<i32>) -> Result<SocketAddr, ProxyError> {
-        let listener = Socket::bind(listen).map_err(|error| ProxyError::Listen { address: listen, error })?;
-        self.waiter.add(&listener, DOORS + self.doors.len() as u64).map_err(ProxyError::Wait)?;
-        let address = listener.address().map_err(ProxyError::Receive)?;
-        self.doors.push(Door { listener, anywhere: listen.ip().is_unspecified(), to, beside });
+    /// The address is in use or not local.
+    pub fn listen(
+        &mut self,
+        listen: SocketAddr,
+        to: SocketAddr,
+        overhead: Option<i32>,
+    ) -> Result<SocketAddr, ProxyError> {
+        let socket = Socket::bind(listen).map_err(|error| ProxyError::Listen { address: listen, error })?;
+        self.waiter.add(&socket, FIRST_LISTENER_KEY + self.listeners.len() as u64).map_err(ProxyError::Wait)?;
+        let address = socket.address().map_err(ProxyError::Receive)?;
+        self.listeners.push(Listener { socket, is_wildcard: listen.ip().is_unspecified(), to, overhead });
         Ok(address)
     }
 
-    /// Where it listens, at its first door.
+    /// Returns the address of the first listening socket.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not return it.
     pub fn address(&self) -> Result<SocketAddr, ProxyError> {
-        let Some(door) = self.doors.first() else {
+        let Some(listener) = self.listeners.first() else {
             return Err(ProxyError::Receive(io::ErrorKind::NotConnected.into()));
         };
-        door.listener.address().map_err(ProxyError::Receive)
+        listener.socket.address().map_err(ProxyError::Receive)
     }
 
-    /// What it goes by: it began with the proxy.
+    /// Returns the clock of the proxy, which started with it.
     #[must_use]
     pub const fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// What [`link_summary`](Self::link_summary) tells is of this time. To be said before the first datagram comes.
+    /// Sets the interval that [`link_summary`](Self::link_summary) measures. Must be called before the first datagram
+    /// arrives.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
         self.link.measure(measured);
     }
 
-    /// What happened to this direction of the link, until `end` at the latest.
+    /// Returns the summary of this direction of the link for the measured interval, or until `end` if that is earlier.
     #[must_use]
-    pub fn link_summary(&self, way: Way, label: LinkLabel, end: Instant) -> LinkSummary {
-        self.link.summary(way, label, end)
+    pub fn link_summary(&self, direction: Direction, label: LinkLabel, end: Instant) -> LinkSummary {
+        self.link.summary(direction, label, end)
     }
 
-    /// What became of the packets of this direction so far.
+    /// Returns the packet counters of this direction.
     #[must_use]
-    pub fn counts(&self, way: Way) -> WayCounts {
-        self.link.counts(way)
+    pub fn counts(&self, direction: Direction) -> DirectionCounts {
+        self.link.counts(direction)
     }
 
-    /// The state of this direction of the link.
-    pub fn sample(&mut self, way: Way) -> PortSample {
-        self.link.sample(self.clock.now(), way)
+    /// Returns the state of this direction of the link.
+    pub fn sample(&mut self, direction: Direction) -> PortSample {
+        self.link.sample(self.clock.now(), direction)
     }
 
-    /// Waits until something happens or so long, and does what is to be done then: to be called again and again.
+    /// Waits for the next event, at most for `timeout`, and handles it. Must be called in a loop.
     ///
     /// # Errors
-    /// Those from which it does not recover.
-    pub fn turn(&mut self, longest: Duration) -> Result<(), ProxyError> {
-        self.turn_watched(longest, &mut ())
+    /// Errors from which the proxy cannot recover.
+    pub fn turn(&mut self, timeout: Duration) -> Result<(), ProxyError> {
+        self.turn_observed(timeout, &mut ())
     }
 
-    /// The same, and `watch` hears what becomes of each datagram.
+    /// Does the same as [`turn`](Self::turn) and notifies `observer` of each datagram.
     ///
     /// # Errors
-    /// Those from which it does not recover.
-    pub fn turn_watched(&mut self, longest: Duration, watch: &mut impl Watch) -> Result<(), ProxyError> {
+    /// Errors from which the proxy cannot recover.
+    pub fn turn_observed(&mut self, timeout: Duration, observer: &mut impl Observer) -> Result<(), ProxyError> {
         let now = self.clock.now();
-        let until = self.link.poll_timeout().map_or(now + longest, |due| due.min(now + longest));
+        let until = self.link.poll_timeout().map_or(now + timeout, |due| due.min(now + timeout));
         let mut ready = std::mem::take(&mut self.ready);
         let waited = self.waiter.wait(now, until, &mut ready).map_err(ProxyError::Wait);
-        self.release(watch);
+        self.release(observer);
         let read = waited.and_then(|()| {
             ready.iter().try_for_each(|key| {
-                self.receive(*key, watch)?;
-                self.release(watch);
+                self.receive(*key, observer)?;
+                self.release(observer);
                 Ok(())
             })
         });
@@ -207,16 +218,16 @@ impl Proxy {
         read
     }
 
-    /// How long it has run, in s.
+    /// Returns the time since the start of the proxy, in s.
     #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         self.clock.now().as_secs_f64()
     }
 
-    /// The run so far.
+    /// Returns the report of the run so far.
     #[must_use]
     pub fn report(&self) -> Report {
-        let [to_server, to_client] = Way::BOTH.map(|way| self.link.counts(way));
+        let [to_server, to_client] = Direction::BOTH.map(|direction| self.link.counts(direction));
         Report {
             elapsed_s: self.elapsed_s(),
             clients: self.clients.len(),
@@ -230,18 +241,18 @@ impl Proxy {
             faults: Vec::new(),
             valid: false,
         }
-        .judged(self.options.bound, self.options.clients)
+        .with_faults(self.options.bound, self.options.clients)
     }
 
-    /// Reads once from this socket.
-    fn receive(&mut self, key: u64, watch: &mut impl Watch) -> Result<(), ProxyError> {
+    /// Reads once from the socket with this key.
+    fn receive(&mut self, key: u64, observer: &mut impl Observer) -> Result<(), ProxyError> {
         let mut buffers = std::mem::take(&mut self.buffers);
         let mut metas = [RecvMeta::default(); BUFFERS];
         let mut slices = buffers.chunks_exact_mut(BUFFER);
         let mut slices: [IoSliceMut<'_>; BUFFERS] =
             std::array::from_fn(|_| IoSliceMut::new(slices.next().unwrap_or_default()));
-        let read = if let Some(door) = self.door(key) {
-            self.doors[door].listener.receive(&mut slices, &mut metas).map_err(ProxyError::Receive)
+        let read = if let Some(listener) = self.listener(key) {
+            self.listeners[listener].socket.receive(&mut slices, &mut metas).map_err(ProxyError::Receive)
         } else {
             let client = self.clients.in_slot(key);
             Ok(client.and_then(|client| client.socket.receive(&mut slices, &mut metas).ok()).unwrap_or_default())
@@ -249,12 +260,12 @@ impl Proxy {
         if let Ok(count) = read {
             for (meta, buffer) in metas.iter().zip(buffers.chunks_exact(BUFFER)).take(count) {
                 let coalesced = buffer.get(..meta.len).unwrap_or(buffer);
-                let late = meta.timestamp.map(since);
-                // Nothing but headers is a datagram, too.
+                let delay = meta.timestamp.map(since);
+                // A datagram may be empty.
                 let empty = coalesced.is_empty().then_some(coalesced);
                 for datagram in empty.into_iter().chain(coalesced.chunks(meta.stride.max(1))) {
-                    late.into_iter().for_each(|late| self.intake_error.record(late));
-                    self.take(key, meta, datagram, watch);
+                    delay.into_iter().for_each(|delay| self.intake_error.record(delay));
+                    self.handle(key, meta, datagram, observer);
                 }
             }
         }
@@ -262,74 +273,78 @@ impl Proxy {
         read.map(|_| ())
     }
 
-    /// The door of whose socket this is the key.
-    fn door(&self, key: u64) -> Option<usize> {
-        let door = usize::try_from(key.checked_sub(DOORS)?).ok()?;
-        (door < self.doors.len()).then_some(door)
+    /// Returns the index of the listening socket with this key.
+    fn listener(&self, key: u64) -> Option<usize> {
+        let listener = usize::try_from(key.checked_sub(FIRST_LISTENER_KEY)?).ok()?;
+        (listener < self.listeners.len()).then_some(listener)
     }
 
-    /// Takes a datagram to the link, if it is one that the proxy is there for.
-    fn take(&mut self, key: u64, meta: &RecvMeta, datagram: &[u8], watch: &mut impl Watch) {
+    /// Passes a datagram of a client or of its server to the link, and counts any other as refused.
+    fn handle(&mut self, key: u64, meta: &RecvMeta, datagram: &[u8], observer: &mut impl Observer) {
         let now = self.clock.now();
         let from = meta.addr;
-        let is_client = self.door(key);
-        let (way, client) = if let Some(door) = is_client {
-            // A client that can have no socket has no room.
-            let client = self.clients.at(now, (door, from), self.doors[door].to, &self.waiter).ok().flatten();
-            (Way::ToServer, client)
+        let listener = self.listener(key);
+        let (direction, client) = if let Some(listener) = listener {
+            // A client without a socket is refused, like one above the maximum number.
+            let server = self.listeners[listener].to;
+            let client = self.clients.at(now, (listener, from), server, &self.waiter).ok().flatten();
+            (Direction::ToServer, client)
         } else {
-            let doors = &self.doors;
+            let listeners = &self.listeners;
             let is_server = |client: &&mut super::clients::Client| {
-                let server = doors[client.from.0].to;
+                let server = listeners[client.from.0].to;
                 (from.ip(), from.port()) == (server.ip(), server.port())
             };
             let mut client = self.clients.in_slot(key).filter(is_server);
             if let Some(client) = &mut client {
                 client.is_answered = true;
             }
-            (Way::ToClient, client)
+            (Direction::ToClient, client)
         };
         let Some(client) = client else {
             self.refused += 1;
             return;
         };
-        let door = client.from.0;
-        if is_client.is_some() && self.doors[door].anywhere {
+        let from_client = listener.is_some();
+        let listener = client.from.0;
+        if from_client && self.listeners[listener].is_wildcard {
             client.local = meta.dst_ip;
         }
-        let beside = self.doors[door].beside.unwrap_or_else(|| headers(from.ip()));
-        let size = (datagram.len() as u32).saturating_add_signed(beside);
+        let overhead = self.listeners[listener].overhead.unwrap_or_else(|| headers(from.ip()));
+        let size = (datagram.len() as u32).saturating_add_signed(overhead);
         let flow = client.id.number();
-        let payload = Datagram { client: client.id, door, came: now, bytes: datagram.to_vec() };
-        watch.came(&Seen { door, way, bytes: size, came: now });
-        self.link.handle(now, way, Packet { size, ecn: ecn(meta.ecn), flow, payload });
-        self.tell_dropped(watch);
+        let payload = Datagram { client: client.id, listener, arrived_at: now, bytes: datagram.to_vec() };
+        observer.on_arrival(&DatagramInfo { listener, direction, bytes: size, arrived_at: now });
+        self.link.handle(now, direction, Packet { size, ecn: ecn(meta.ecn), flow, payload });
+        self.report_drops(observer);
     }
 
-    fn tell_dropped(&mut self, watch: &mut impl Watch) {
-        while let Some(Dropped { at, way, cause, packet: Packet { size, payload, .. } }) = self.link.poll_dropped() {
-            let Datagram { door, came, .. } = payload;
-            watch.dropped(at, &Seen { door, way, bytes: size, came }, cause);
+    fn report_drops(&mut self, observer: &mut impl Observer) {
+        while let Some(Dropped { at, direction, cause, packet }) = self.link.poll_dropped() {
+            let Datagram { listener, arrived_at, .. } = packet.payload;
+            observer.on_drop(at, &DatagramInfo { listener, direction, bytes: packet.size, arrived_at }, cause);
         }
     }
 
-    /// Sends what is due.
-    fn release(&mut self, watch: &mut impl Watch) {
+    /// Sends the datagrams that are due.
+    fn release(&mut self, observer: &mut impl Observer) {
         let mut now = self.clock.now();
-        for _ in 0..SENT_AT_ONCE {
+        for _ in 0..MAX_SENDS {
             let departure = self.link.poll_transmit(now);
-            self.tell_dropped(watch);
-            let Some(Departure { at, way, packet: Packet { size, ecn, payload, .. } }) = departure else { return };
-            let Datagram { client, door, came, bytes } = payload;
-            let ends = &self.doors[door];
-            let sent = self.clients.get(now, client).is_some_and(|client| match way {
-                Way::ToServer => client.socket.send(ends.to, None, ecn, &bytes).is_ok(),
-                Way::ToClient => ends.listener.send(client.from.1, client.local, ecn, &bytes).is_ok(),
+            self.report_drops(observer);
+            let Some(Departure { at, direction, packet: Packet { size, ecn, payload, .. } }) = departure else {
+                return;
+            };
+            let Datagram { client, listener, arrived_at, bytes } = payload;
+            let Listener { socket, to, .. } = &self.listeners[listener];
+            let sent = self.clients.get(now, client).is_some_and(|client| match direction {
+                Direction::ToServer => client.socket.send(*to, None, ecn, &bytes).is_ok(),
+                Direction::ToClient => socket.send(client.from.1, client.local, ecn, &bytes).is_ok(),
             });
             now = self.clock.now();
             if sent {
                 self.release_error.record(now.since(at).as_nanos());
-                watch.left(now, &Seen { door, way, bytes: size, came });
+                observer.on_departure(now, &DatagramInfo { listener, direction, bytes: size, arrived_at });
             } else {
                 self.unsent += 1;
             }
@@ -337,12 +352,12 @@ impl Proxy {
     }
 }
 
-/// What IP and UDP add to a payload (RFC 791, RFC 8200, RFC 768).
+/// Returns the size of the IP and UDP headers, in bytes (RFC 791, RFC 8200, RFC 768).
 fn headers(peer: IpAddr) -> i32 {
     if peer.to_canonical().is_ipv4() { 20 + 8 } else { 40 + 8 }
 }
 
-/// How long ago that time of day was, in ns; 0 if the clock was set back.
+/// Returns the time since `stamp`, in ns; 0 if the clock was set back.
 #[expect(clippy::disallowed_methods, reason = "the system stamps datagrams with the time of day")]
 fn since(stamp: std::time::Duration) -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

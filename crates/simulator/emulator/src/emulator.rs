@@ -1,10 +1,11 @@
 //! A duplex link under the caller's clock, without I/O.
 //!
-//! The link consists of two ports of the simulator ([`headway_link::Ports`]), with the same random streams, by the names and the seed of the scenario: packets that
-//! arrive at the same times with the same sizes leave at the same times, and the same ones are dropped.
+//! The link consists of two ports of the simulator ([`headway_link::Ports`]). The names and the seed of the scenario
+//! determine the random streams. Packets with equal arrival times and sizes thus have the departure times and drops of
+//! the simulation.
 //!
-//! All times follow from those that are passed in, not from when the caller polls. [`Departure::at`] is the time at which a packet left, however late the
-//! caller polls.
+//! All times derive from the times that are passed in, not from when the caller polls. [`Departure::at`] is the
+//! departure time of a packet, regardless of how late the caller polls.
 
 use headway_engine::{Class, Moment, Ties};
 use headway_link::{Config, DroppedPacket, Handle, Handler, Item, PortSample, Ports};
@@ -13,36 +14,36 @@ use headway_units::{DropCause, Dscp, Ecn, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most that a link may hold, 256 MiB: one second of 2 Gb/s. Whatever its queue and its delay would let in beyond that is dropped and
-/// counted, as [`WayCounts::no_room_packets`].
-pub const MOST_HELD: u64 = 256 << 20;
-/// What a packet takes beside its bytes, more or less.
-const EACH: u64 = 256;
+/// Maximum size of the packets in both directions, 256 MiB: one second at 2 Gb/s. Packets above the limit are dropped
+/// and counted in [`DirectionCounts::no_room_packets`].
+pub const MAX_HELD_BYTES: u64 = 256 << 20;
+/// Approximate memory of a packet in addition to its bytes.
+const PACKET_OVERHEAD: u64 = 256;
 
-/// One of the link's directions.
+/// Direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From the clients to the server: the link's written direction.
+pub enum Direction {
+    /// From the clients to the server: the forward direction of the link.
     ToServer,
     /// From the server to the clients.
     ToClient,
 }
 
-impl Way {
-    /// Both, in order.
+impl Direction {
+    /// Both directions in order.
     pub const BOTH: [Self; 2] = [Self::ToServer, Self::ToClient];
 }
 
-/// What comes to the link.
+/// Packet on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet<T> {
-    /// IP bytes.
+    /// Size in IP bytes.
     pub size: u32,
-    /// Its ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// Whose it is: what shares this is one flow to a queue that tells flows apart.
+    /// Flow of the packet, for queues that separate flows.
     pub flow: u64,
-    /// What it carries: the caller's.
+    /// Payload of the caller.
     pub payload: T,
 }
 
@@ -61,7 +62,7 @@ impl<T: Default> Item for Packet<T> {
             self.ecn = Ecn::Ce;
         }
     }
-    /// Sockets do not tell it.
+    /// Unknown: sockets do not report the DSCP.
     fn dscp(&self) -> Dscp {
         Dscp::CS0
     }
@@ -70,99 +71,100 @@ impl<T: Default> Item for Packet<T> {
     }
 }
 
-/// What comes out at the far end.
+/// Packet that has left the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<T> {
-    /// When it is there: not before that.
+    /// Departure time.
     pub at: Instant,
-    /// Which way it went.
-    pub way: Way,
-    /// The packet, marked if a queue has marked it.
+    /// Direction of the packet.
+    pub direction: Direction,
+    /// Packet, with the ECN field set by queues.
     pub packet: Packet<T>,
 }
 
-/// What the link has dropped.
+/// Packet that the link has dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped<T> {
-    /// When.
+    /// Time of the drop.
     pub at: Instant,
-    /// Which way it was to go.
-    pub way: Way,
-    /// Why.
+    /// Direction of the packet.
+    pub direction: Direction,
+    /// Cause of the drop.
     pub cause: DropCause,
-    /// The packet.
+    /// Packet.
     pub packet: Packet<T>,
 }
 
-/// What became of the packets of one direction.
+/// Packet counters of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct WayCounts {
-    /// Came to the link.
+pub struct DirectionCounts {
+    /// Packets that arrived at the link.
     pub arrived_packets: u64,
-    /// Copies of them that the link has made.
+    /// Copies made by the link.
     pub duplicated_packets: u64,
-    /// Of those that reached the far end, behind a later one (RFC 4737 section 3.3).
+    /// Delivered packets that a later packet has overtaken (RFC 4737 section 3.3).
     pub reordered_packets: u64,
-    /// Reached the far end.
+    /// Packets delivered at the other end.
     pub delivered_packets: u64,
-    /// IP bytes of those that did.
+    /// IP bytes of the delivered packets.
     pub delivered_bytes: u64,
-    /// Were marked Congestion Experienced.
+    /// Packets marked Congestion Experienced.
     pub marked_packets: u64,
-    /// Were dropped by the link, by cause.
+    /// Packets dropped by the link, by cause.
     pub dropped_packets: DropCounts,
-    /// Were dropped because both directions together held [`MOST_HELD`]: that is no property of the link, and with any of these a run is not true.
+    /// Packets dropped because both directions together held [`MAX_HELD_BYTES`]. This is not a property of the link: a
+    /// run with such drops is not valid.
     pub no_room_packets: u64,
-    /// Are on the link.
+    /// Packets on the link.
     pub held_packets: u64,
 }
 
-/// A duplex link: see the [module](super).
+/// Duplex link without I/O.
 #[derive(Debug)]
 pub struct Emulator<T> {
-    ports: Ports<Packet<T>, Fates<T>>,
+    ports: Ports<Packet<T>, Outcomes<T>>,
     now: Instant,
-    /// Packets that have reached the far end and were not polled yet, in order.
+    /// Delivered packets that have not been polled, in order.
     due: VecDeque<Departure<T>>,
 }
 
-/// Counters of the packets, and those that were dropped.
+/// Counters and dropped packets.
 #[derive(Debug)]
-struct Fates<T> {
-    counts: [WayCounts; 2],
-    /// Bytes that packets take, on the link or due.
+struct Outcomes<T> {
+    counts: [DirectionCounts; 2],
+    /// Memory of the packets on the link or due, as [`cost`] counts it.
     held: u64,
-    /// Dropped packets that were not polled yet, if they are kept.
+    /// Dropped packets that have not been polled, if they are kept.
     dropped: Option<VecDeque<Dropped<T>>>,
 }
 
-impl<T> Fates<T> {
-    /// Whether there is room for a packet, which is counted.
-    fn accepts(&mut self, way: usize, size: u32) -> bool {
-        let fits = self.held + cost(size) <= MOST_HELD;
+impl<T> Outcomes<T> {
+    /// Returns whether there is room for a packet, and counts it.
+    fn accepts(&mut self, direction: usize, size: u32) -> bool {
+        let fits = self.held + cost(size) <= MAX_HELD_BYTES;
         if fits {
             self.held += cost(size);
-            self.counts[way].held_packets += 1;
+            self.counts[direction].held_packets += 1;
         } else {
-            self.counts[way].no_room_packets += 1;
+            self.counts[direction].no_room_packets += 1;
         }
         fits
     }
 }
 
-impl<T: Default + Clone> Handler<Packet<T>> for Fates<T> {
-    fn duplicate(&mut self, _: Instant, way: usize, packet: &Packet<T>, _: usize) -> Option<Packet<T>> {
-        let copy = self.accepts(way, packet.size).then(|| packet.clone())?;
-        self.counts[way].duplicated_packets += 1;
+impl<T: Default + Clone> Handler<Packet<T>> for Outcomes<T> {
+    fn duplicate(&mut self, _: Instant, direction: usize, packet: &Packet<T>, _: usize) -> Option<Packet<T>> {
+        let copy = self.accepts(direction, packet.size).then(|| packet.clone())?;
+        self.counts[direction].duplicated_packets += 1;
         Some(copy)
     }
 
-    fn reordered(&mut self, way: usize) {
-        self.counts[way].reordered_packets += 1;
+    fn reordered(&mut self, direction: usize) {
+        self.counts[direction].reordered_packets += 1;
     }
 
-    fn marked(&mut self, _: Instant, way: usize, _: Handle, _: &mut Packet<T>) {
-        self.counts[way].marked_packets += 1;
+    fn marked(&mut self, _: Instant, direction: usize, _: Handle, _: &mut Packet<T>) {
+        self.counts[direction].marked_packets += 1;
     }
 
     fn dropped(&mut self, drop: DroppedPacket<'_, Packet<T>>) {
@@ -171,52 +173,59 @@ impl<T: Default + Clone> Handler<Packet<T>> for Fates<T> {
         counts.held_packets -= 1;
         counts.dropped_packets.add(drop.cause);
         if let Some(dropped) = &mut self.dropped {
-            dropped.push_back(Dropped { at: drop.now, way: Way::BOTH[drop.port], cause: drop.cause, packet });
+            dropped.push_back(Dropped {
+                at: drop.now,
+                direction: Direction::BOTH[drop.port],
+                cause: drop.cause,
+                packet,
+            });
         }
     }
 }
 
 impl<T: Default + Clone> Emulator<T> {
-    /// Creates an idle link at time zero: the path to the server, then the reverse path, each with its name in the scenario.
-    /// The names and the seed determine the random streams.
+    /// Creates an idle link at time zero. `directions`: the path to the server, then the reverse path, each with its
+    /// name. The names and the seed determine the random streams.
     #[must_use]
-    pub fn new(ties: Ties, ways: [(&str, &Arc<Config>); 2], seed: u64) -> Self {
+    pub fn new(ties: Ties, directions: [(&str, &Arc<Config>); 2], seed: u64) -> Self {
         let measured = &Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
-        let fates = Fates { counts: [WayCounts::default(); 2], held: 0, dropped: None };
-        let mut ports = Ports::new(ties, measured, fates);
-        ways.into_iter().for_each(|(name, config)| ports.add(config, seed, name, false));
+        let outcomes = Outcomes { counts: [DirectionCounts::default(); 2], held: 0, dropped: None };
+        let mut ports = Ports::new(ties, measured, outcomes);
+        directions.into_iter().for_each(|(name, config)| ports.add(config, seed, name, false));
         Self { ports, now: Instant::ZERO, due: VecDeque::new() }
     }
 
-    /// Sets the time that [`summary`](Self::summary) measures. To be called before the first packet.
+    /// Sets the interval that [`summary`](Self::summary) measures. Must be called before the first packet.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
         self.ports.measure(measured);
     }
 
-    /// Keeps dropped packets from now on for [`poll_dropped`](Self::poll_dropped), which must be called after each other call.
+    /// Keeps further dropped packets for [`poll_dropped`](Self::poll_dropped), which must be called after each other
+    /// call.
     pub fn keep_dropped(&mut self) {
         self.ports.handler.dropped.get_or_insert_default();
     }
 
-    /// The next dropped packet, if they are [kept](Self::keep_dropped).
+    /// Returns the next dropped packet, if they are [kept](Self::keep_dropped).
     pub fn poll_dropped(&mut self) -> Option<Dropped<T>> {
         self.ports.handler.dropped.as_mut()?.pop_front()
     }
 
-    /// Offers a packet to the link. Time does not go back: a packet with an earlier time than the last has the time of the last.
-    pub fn handle(&mut self, now: Instant, way: Way, packet: Packet<T>) {
+    /// Passes a packet to the link. An earlier time than in the last call is replaced by that of the last call.
+    pub fn handle(&mut self, now: Instant, direction: Direction, packet: Packet<T>) {
         self.now = self.now.max(now);
         let moment = self.moment();
         self.advance(moment);
-        let fates = &mut self.ports.handler;
-        fates.counts[way as usize].arrived_packets += 1;
-        if fates.accepts(way as usize, packet.size) {
+        let outcomes = &mut self.ports.handler;
+        outcomes.counts[direction as usize].arrived_packets += 1;
+        if outcomes.accepts(direction as usize, packet.size) {
             let handle = self.ports.packets.insert(packet);
-            self.ports.offer(moment, way as usize, handle);
+            self.ports.offer(moment, direction as usize, handle);
         }
     }
 
-    /// The next packet that has reached the far end by `now`, in the order of time. To be called until there is none.
+    /// Returns the next packet that was delivered by `now`, in the order of time. Must be called until it returns
+    /// `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure<T>> {
         self.now = self.now.max(now);
         if self.due.is_empty() {
@@ -227,31 +236,31 @@ impl<T: Default + Clone> Emulator<T> {
         Some(departure)
     }
 
-    /// When the next packet reaches the far end, or an earlier time: where packets overtake one another, also that of other events.
+    /// Returns the time of the next delivery, or an earlier time if packets may be reordered.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.front().map(|due| due.at).or_else(|| self.ports.poll_timeout())
     }
 
-    /// What became of the packets of this direction so far.
+    /// Returns the packet counters of this direction.
     #[must_use]
-    pub fn counts(&self, way: Way) -> WayCounts {
-        self.ports.handler.counts[way as usize]
+    pub fn counts(&self, direction: Direction) -> DirectionCounts {
+        self.ports.handler.counts[direction as usize]
     }
 
-    /// The state of this direction.
-    pub fn sample(&mut self, now: Instant, way: Way) -> PortSample {
+    /// Returns the state of this direction.
+    pub fn sample(&mut self, now: Instant, direction: Direction) -> PortSample {
         self.now = self.now.max(now);
-        self.ports.sample(Moment::after_all(self.now), way as usize)
+        self.ports.sample(Moment::after_all(self.now), direction as usize)
     }
 
-    /// Returns the meter of this direction for the measured time, or until `end` if that is earlier.
+    /// Returns the summary of this direction for the measured interval, or until `end` if that is earlier.
     #[must_use]
-    pub fn summary(&self, way: Way, label: LinkLabel, end: Instant) -> LinkSummary {
-        self.ports.summary(way as usize, label, end, true, |_| String::new())
+    pub fn summary(&self, direction: Direction, label: LinkLabel, end: Instant) -> LinkSummary {
+        self.ports.summary(direction as usize, label, end, true, |_| String::new())
     }
 
-    /// The moment of now, as that of a source in the simulator.
+    /// Returns the current moment, in the order of a source's events in the simulator.
     fn moment(&mut self) -> Moment {
         let sum_s = self.now.as_secs_f64();
         let events = &mut self.ports.events;
@@ -263,21 +272,21 @@ impl<T: Default + Clone> Emulator<T> {
 
     /// Handles all events before `until`.
     fn advance(&mut self, until: Moment) {
-        while let Some((at, way, handle)) = self.ports.next_arrival(until) {
+        while let Some((at, direction, handle)) = self.ports.next_arrival(until) {
             let packet = std::mem::take(self.ports.packets.get_mut(handle));
             self.ports.packets.remove(handle);
-            let counts = &mut self.ports.handler.counts[way];
+            let counts = &mut self.ports.handler.counts[direction];
             counts.delivered_packets += 1;
             counts.delivered_bytes += u64::from(packet.size);
             counts.held_packets -= 1;
-            self.due.push_back(Departure { at: at.at, way: Way::BOTH[way], packet });
+            self.due.push_back(Departure { at: at.at, direction: Direction::BOTH[direction], packet });
         }
     }
 }
 
-/// What a packet takes of [`MOST_HELD`].
+/// Returns the part of [`MAX_HELD_BYTES`] that a packet uses.
 fn cost(size: u32) -> u64 {
-    u64::from(size) + EACH
+    u64::from(size) + PACKET_OVERHEAD
 }
 
 #[cfg(test)]
@@ -295,89 +304,93 @@ mod tests {
         Packet { size, ecn: Ecn::NotEct, flow: 0, payload }
     }
 
-    /// A packet on a way of a second holds up none on the way back: each of those is there after its transmission of 1 ms and its delay of 1 ms,
-    /// whenever the emulator is polled.
+    /// Packets on a path of 1 s do not delay those on the reverse path, which are delivered after a transmission of 1
+    /// ms and a delay of 1 ms, regardless of polling.
     #[test]
-    fn a_long_way_does_not_delay_the_way_back() {
-        let [there, back] = [1000, 1].map(|millis| config("8Mbps", Duration::from_millis(millis)));
-        let mut link = Emulator::new(Ties::Drawn, [("a->b", &there), ("b->a", &back)], 1);
+    fn a_long_path_does_not_delay_the_reverse_path() {
+        let [forward, reverse] = [1000, 1].map(|millis| config("8Mbps", Duration::from_millis(millis)));
+        let mut link = Emulator::new(Ties::Drawn, [("a->b", &forward), ("b->a", &reverse)], 1);
         let ms = Instant::from_millis;
         let mut due = VecDeque::new();
         for millis in (0..3000).step_by(5) {
             if millis % 700 == 0 {
-                link.handle(ms(millis), Way::ToServer, packet(1000, 1));
+                link.handle(ms(millis), Direction::ToServer, packet(1000, 1));
             }
-            link.handle(ms(millis), Way::ToClient, packet(1000, 0));
+            link.handle(ms(millis), Direction::ToClient, packet(1000, 0));
             due.push_back(ms(millis + 2));
             for now in [millis + 1, millis + 2, millis + 3].map(ms) {
                 while let Some(departure) = link.poll_transmit(now) {
-                    let to_client = (departure.way == Way::ToClient).then(|| due.pop_front().unwrap());
+                    let to_client = (departure.direction == Direction::ToClient).then(|| due.pop_front().unwrap());
                     assert_eq!(departure.at, to_client.unwrap_or(departure.at));
                 }
                 assert!(due.front().is_none_or(|at| *at > now), "{due:?} at {now}");
             }
         }
-        assert_eq!(link.counts(Way::ToServer).delivered_packets, 3);
+        assert_eq!(link.counts(Direction::ToServer).delivered_packets, 3);
     }
 
-    /// 1000 B at 2 Mb/s are 4 ms, and 10 ms of way: 14 ms, then every 4 ms. The way back is empty meanwhile.
+    /// 1000 B at 2 Mb/s take 4 ms, and the delay is 10 ms: the first packet is delivered after 14 ms, the others every
+    /// 4 ms.
     #[test]
-    fn packets_leave_by_rate_and_delay_and_never_before() {
+    fn packets_leave_after_transmission_and_delay() {
         let config = config("2Mbps", Duration::from_millis(10));
         let mut link = Emulator::new(Ties::Drawn, [("a->b", &config), ("b->a", &config)], 1);
         assert_eq!((link.poll_timeout(), link.poll_transmit(Instant::ZERO)), (None, None));
         for number in 0..3 {
-            link.handle(Instant::ZERO, Way::ToServer, packet(1000, number));
+            link.handle(Instant::ZERO, Direction::ToServer, packet(1000, number));
         }
-        link.handle(Instant::from_millis(1), Way::ToClient, packet(500, 9));
-        // After 5 ms the second is in transmission, and the third waits.
-        let sample = link.sample(Instant::from_millis(5), Way::ToServer);
+        link.handle(Instant::from_millis(1), Direction::ToClient, packet(500, 9));
+        // After 5 ms, the second packet is in transmission and the third is queued.
+        let sample = link.sample(Instant::from_millis(5), Direction::ToServer);
         assert_eq!((sample.queue_packets, sample.sent_bytes, sample.average), (1, 2000, None));
         let mut seen = Vec::new();
         while let Some(at) = link.poll_timeout() {
             assert_eq!(link.poll_transmit(Instant::from_nanos(at.as_nanos() - 1)), None);
             let departure = link.poll_transmit(at).unwrap();
-            seen.push((departure.at, departure.way, departure.packet.payload));
+            seen.push((departure.at, departure.direction, departure.packet.payload));
         }
         let ms = Instant::from_millis;
-        let there = Way::ToServer;
-        assert_eq!(seen, [(ms(13), Way::ToClient, 9), (ms(14), there, 0), (ms(18), there, 1), (ms(22), there, 2)]);
-        assert_eq!(link.counts(there).delivered_bytes, 3000);
+        let to_server = Direction::ToServer;
+        assert_eq!(
+            seen,
+            [(ms(13), Direction::ToClient, 9), (ms(14), to_server, 0), (ms(18), to_server, 1), (ms(22), to_server, 2)]
+        );
+        assert_eq!(link.counts(to_server).delivered_bytes, 3000);
     }
 
-    /// Who asks late gets what left, in order, with the instants at which it did.
     #[test]
-    fn a_late_caller_changes_nothing() {
+    fn departure_times_do_not_depend_on_polling() {
         let config = config("2Mbps", Duration::from_millis(10));
         let mut link = Emulator::new(Ties::Drawn, [("a->b", &config), ("b->a", &config)], 1);
-        link.handle(Instant::ZERO, Way::ToServer, packet(1000, 0));
-        link.handle(Instant::from_millis(500), Way::ToServer, packet(1000, 1));
+        link.handle(Instant::ZERO, Direction::ToServer, packet(1000, 0));
+        link.handle(Instant::from_millis(500), Direction::ToServer, packet(1000, 1));
         let late = Instant::from_secs(5);
         let at: Vec<_> = std::iter::from_fn(|| link.poll_transmit(late)).map(|departure| departure.at).collect();
         assert_eq!(at, [14, 514].map(Instant::from_millis));
         assert_eq!(link.poll_timeout(), None);
-        // A clock that went back would bring packets before those that have left.
-        link.handle(Instant::from_secs(1), Way::ToServer, packet(1000, 2));
+        // Earlier times are replaced by the last one: packets would otherwise leave before departed ones.
+        link.handle(Instant::from_secs(1), Direction::ToServer, packet(1000, 2));
         assert_eq!(link.poll_timeout(), Some(late + Duration::from_millis(14)));
     }
 
-    /// A link that would hold an hour of traffic holds 256 MiB, counts what it refuses, and has room again when that has left.
+    /// A link with a delay of an hour holds 256 MiB, counts the packets above the limit, and accepts packets again
+    /// after departures.
     #[test]
-    fn what_is_held_has_a_bound() {
+    fn held_bytes_have_a_limit() {
         let mut config = config("8Gbps", Duration::from_secs(3600));
         let QueueOptions::DropTail(queue) = &mut Arc::make_mut(&mut config).queue else { unreachable!() };
         queue.limit = QueueSize::Packets(u64::MAX);
         let mut link = Emulator::new(Ties::Drawn, [("a->b", &config), ("b->a", &config)], 1);
-        let most = MOST_HELD / cost(64_000);
+        let most = MAX_HELD_BYTES / cost(64_000);
         for number in 0..most + 5 {
-            link.handle(Instant::ZERO, Way::BOTH[(number % 2) as usize], packet(64_000, 0));
+            link.handle(Instant::ZERO, Direction::BOTH[(number % 2) as usize], packet(64_000, 0));
         }
-        let [there, back] = Way::BOTH.map(|way| link.counts(way));
-        assert_eq!(there.held_packets + back.held_packets, most);
-        assert_eq!(there.no_room_packets + back.no_room_packets, 5);
+        let [to_server, to_client] = Direction::BOTH.map(|direction| link.counts(direction));
+        assert_eq!(to_server.held_packets + to_client.held_packets, most);
+        assert_eq!(to_server.no_room_packets + to_client.no_room_packets, 5);
         let end = Instant::from_secs(4000);
         assert_eq!(std::iter::from_fn(|| link.poll_transmit(end)).count() as u64, most);
-        link.handle(end, Way::ToServer, packet(64_000, 0));
-        assert_eq!(link.counts(Way::ToServer).held_packets, 1);
+        link.handle(end, Direction::ToServer, packet(64_000, 0));
+        assert_eq!(link.counts(Direction::ToServer).held_packets, 1);
     }
 }

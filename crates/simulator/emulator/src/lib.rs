@@ -4,24 +4,24 @@ mod emulator;
 
 pub use headway_link::PortSample;
 
-pub use emulator::{Departure, Dropped, Emulator, MOST_HELD, Packet, Way, WayCounts};
+pub use emulator::{Departure, Direction, DirectionCounts, Dropped, Emulator, MAX_HELD_BYTES, Packet};
 
 #[cfg(target_os = "linux")]
 mod clients;
 #[cfg(target_os = "linux")]
 mod driver;
 #[cfg(target_os = "linux")]
+mod observer;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
 mod waiter;
-#[cfg(target_os = "linux")]
-mod watch;
 
 #[cfg(target_os = "linux")]
 pub use driver::{Proxy, ProxyError, ProxyOptions};
 #[cfg(target_os = "linux")]
-pub use report::Report;
+pub use observer::{DatagramInfo, Observer};
 #[cfg(target_os = "linux")]
-pub use watch::{Seen, Watch};
+pub use report::Report;

@@ -1,41 +1,42 @@
-//! What a proxy tells of itself: what became of the datagrams, how late it was, and whether that leaves the run true.
+//! The report of a proxy: packet counters, timing errors, and whether the run is valid.
 
-use super::emulator::{MOST_HELD, WayCounts};
+use super::emulator::{DirectionCounts, MAX_HELD_BYTES};
 use headway_record::DelaySummary;
 use headway_units::{Duration, counted};
 use serde::Serialize;
 
-/// The state of a run, since its beginning.
+/// Report of a run since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// How long it has lasted, in s.
+    /// Elapsed time, in s.
     pub elapsed_s: f64,
-    /// Clients that are known now.
+    /// Current number of clients.
     pub clients: usize,
-    /// From the clients to the server.
-    pub to_server: WayCounts,
-    /// From the server to the clients.
-    pub to_client: WayCounts,
-    /// How long after its instant on the link each datagram was sent, in s: till the system has taken it. Never negative; none if none was sent.
+    /// Counters of the direction from the clients to the server.
+    pub to_server: DirectionCounts,
+    /// Counters of the direction from the server to the clients.
+    pub to_client: DirectionCounts,
+    /// Release error, in s: time from the departure of a datagram from the link until the system has accepted it. Never
+    /// negative; `None` if no datagram was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// How long after the system had received each datagram it was taken to the link, in s: its time on the link begins then. None if the system does
-    /// not tell when it received them.
+    /// Intake error, in s: time from the reception of a datagram by the system until its arrival at the link. `None` if
+    /// the system does not report receive times.
     pub intake_error_s: Option<DelaySummary>,
-    /// Datagrams that were not taken: of a client for which there was no room, or not from the server.
+    /// Refused datagrams: of clients above the maximum number, or to a client's socket but not from the server.
     pub refused_packets: u64,
-    /// Datagrams that came out of the link and could not be sent: the system refused them, or their client was forgotten.
+    /// Datagrams that left the link and could not be sent: the system refused them, or their client was removed.
     pub unsent_packets: u64,
-    /// What the 99th percentile of either error may be, in s.
+    /// Maximum 99th percentile of both errors in a valid run, in s.
     pub bound_s: f64,
-    /// Why what was measured through the proxy is not what the link would do; empty if the run is valid.
+    /// Reasons why the run does not represent the link; empty if the run is valid.
     pub faults: Vec<String>,
-    /// Whether it is.
+    /// Whether the run is valid.
     pub valid: bool,
 }
 
 impl Report {
-    /// With the faults that the rest of it shows.
-    pub(super) fn judged(mut self, bound: Duration, clients: u32) -> Self {
+    /// Sets the faults that follow from the other fields.
+    pub(super) fn with_faults(mut self, bound: Duration, clients: u32) -> Self {
         let mut faults = Vec::new();
         for (what, error) in [("release", &self.release_error_s), ("intake", &self.intake_error_s)] {
             if let Some(error) = error
@@ -46,7 +47,7 @@ impl Report {
             }
         }
         let no_room = self.to_server.no_room_packets + self.to_client.no_room_packets;
-        let mib = MOST_HELD >> 20;
+        let mib = MAX_HELD_BYTES >> 20;
         for (count, why) in [
             (no_room, format!("dropped because the proxy holds at most {mib} MiB")),
             (self.unsent_packets, "not sent, and not dropped by the link".to_owned()),
@@ -73,8 +74,8 @@ mod tests {
         Report {
             elapsed_s: 1.0,
             clients: 1,
-            to_server: WayCounts::default(),
-            to_client: WayCounts::default(),
+            to_server: DirectionCounts::default(),
+            to_client: DirectionCounts::default(),
             release_error_s: Some(error),
             intake_error_s: Some(error),
             refused_packets: 0,
@@ -85,19 +86,20 @@ mod tests {
         }
     }
 
-    /// One late datagram of many does not count; one of a hundred does, and so does each that the link did not drop.
+    /// A run is invalid if the 99th percentile of an error exceeds the bound, or if datagrams are lost outside the
+    /// link.
     #[test]
-    fn a_run_is_valid_within_its_bound_and_says_why_it_is_not() {
-        let valid = report().judged(Duration::from_millis(1), 256);
+    fn faults_are_errors_above_the_bound_and_losses_outside_the_link() {
+        let valid = report().with_faults(Duration::from_millis(1), 256);
         assert!(valid.valid && valid.faults.is_empty() && valid.bound_s == 1e-3);
-        let late = report().judged(Duration::from_micros(499), 256);
+        let late = report().with_faults(Duration::from_micros(499), 256);
         assert_eq!(late.faults.len(), 2);
         assert_eq!(late.faults[0], "the 99th percentile of the release error is 500us, above the bound of 499us");
         let mut lossy = report();
         (lossy.to_client.no_room_packets, lossy.unsent_packets, lossy.refused_packets) = (3, 2, 1);
-        let lossy = lossy.judged(Duration::from_millis(1), 256);
+        let lossy = lossy.with_faults(Duration::from_millis(1), 256);
         assert!(!lossy.valid && lossy.faults.len() == 3, "{:?}", lossy.faults);
         let nothing = Report { release_error_s: None, intake_error_s: None, ..report() };
-        assert!(nothing.judged(Duration::ZERO, 256).valid);
+        assert!(nothing.with_faults(Duration::ZERO, 256).valid);
     }
 }

@@ -1,4 +1,4 @@
-//! A UDP socket with its ECN field.
+//! A UDP socket that sends and receives the ECN field.
 
 use headway_units::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -8,7 +8,7 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Room in the system for datagrams that wait to be read, if it gives as much: a fifth of a second at 170 Mb/s.
+/// Requested size of the system's socket buffers: 0.2 s at 170 Mb/s.
 const BUFFER: usize = 4 << 20;
 
 #[derive(Debug)]
@@ -28,10 +28,11 @@ impl Socket {
         let io = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         io.bind(&address.into())?;
         let state = UdpSocketState::new(UdpSockRef::from(&io))?;
-        // quinn-udp 0.6.3 has room for three control messages: of datagrams that the system has coalesced it loses the ECN field. Apart, each
-        // also has the time at which it came. A system that knows no GRO does not coalesce.
+        // quinn-udp 0.6.3 reads at most three control messages and loses the ECN field of coalesced datagrams. Without
+        // GRO, each datagram also has its own receive time. The call fails on systems without GRO, which do not
+        // coalesce.
         let _ = setsockopt(&io, sockopt::UdpGroSegment, &false);
-        // What the system refuses to give is not needed.
+        // Smaller buffers are sufficient.
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&io), BUFFER);
         let _ = state.set_send_buffer_size(UdpSockRef::from(&io), BUFFER);
         Ok(Self { io, state })
@@ -42,18 +43,18 @@ impl Socket {
         address.as_socket().ok_or_else(|| io::Error::other("the socket has no IP address"))
     }
 
-    /// Sends one datagram. Where the system has no room it is gone, as in any queue of a network.
+    /// Sends one datagram. A datagram without room in the system's buffer is lost, as in any queue of a network.
     pub(super) fn send(&self, to: SocketAddr, from: Option<IpAddr>, ecn: Ecn, datagram: &[u8]) -> io::Result<()> {
         let ecn = EcnCodepoint::from_bits(ecn as u8);
         let transmit = Transmit { destination: to, ecn, contents: datagram, segment_size: None, src_ip: from };
         self.state.try_send(UdpSockRef::from(&self.io), &transmit)
     }
 
-    /// Reads what has come, into as many buffers; none, if nothing has.
+    /// Reads received datagrams. Returns the number of buffers filled, 0 if there is no datagram.
     pub(super) fn receive(&self, buffers: &mut [IoSliceMut<'_>], metas: &mut [RecvMeta]) -> io::Result<usize> {
         match self.state.recv(UdpSockRef::from(&self.io), buffers, metas) {
             Ok(count) => Ok(count),
-            // A server that does not listen is no fault of the link's.
+            // ICMP errors of a server that does not listen are ignored.
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock
                 | io::ErrorKind::Interrupted
@@ -67,9 +68,8 @@ impl Socket {
     }
 }
 
-/// The field as the core has it.
-pub(super) fn ecn(of: Option<EcnCodepoint>) -> Ecn {
-    match of {
+pub(super) fn ecn(codepoint: Option<EcnCodepoint>) -> Ecn {
+    match codepoint {
         None => Ecn::NotEct,
         Some(EcnCodepoint::Ect0) => Ecn::Ect0,
         Some(EcnCodepoint::Ect1) => Ecn::Ect1,
@@ -81,9 +81,9 @@ pub(super) fn ecn(of: Option<EcnCodepoint>) -> Ecn {
 mod tests {
     use super::*;
 
-    /// RFC 3168 section 5: the codepoints.
+    /// Codepoints of RFC 3168 section 5.
     #[test]
-    fn the_field_has_the_bits_of_the_rfc() {
+    fn codepoints_have_the_bits_of_the_rfc() {
         for (bits, field) in [(0b01, Ecn::Ect1), (0b10, Ecn::Ect0), (0b11, Ecn::Ce)] {
             assert_eq!(ecn(EcnCodepoint::from_bits(bits)), field);
             assert_eq!(field as u8, bits);

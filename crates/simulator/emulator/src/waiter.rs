@@ -1,4 +1,4 @@
-//! Waiting for sockets and for an instant: epoll and a timerfd, which no timer slack puts off.
+//! Waiting for sockets and for a time with epoll and a timerfd, which timer slack does not delay.
 
 use headway_units::Instant;
 use nix::errno::Errno;
@@ -8,16 +8,16 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use std::io;
 use std::os::fd::AsFd;
 
-/// What the timer is called among the sockets.
+/// Key of the timer.
 const TIMER: u64 = u64::MAX;
-/// Sockets that are told of at once; the others are told of next time.
-const AT_ONCE: usize = 64;
+/// Maximum number of events per wait; further events are returned by the next wait.
+const MAX_EVENTS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Waiter {
     epoll: Epoll,
     timer: TimerFd,
-    /// When the timer fires, if it is set and has not.
+    /// Expiration time of the timer, if it is set and has not fired.
     armed: Option<Instant>,
 }
 
@@ -25,30 +25,30 @@ impl Waiter {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        // Setting it anew takes back that it has fired: nobody has to read it.
+        // Setting the timer again clears its expiration, so that it need not be read.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
         Ok(Self { epoll, timer, armed: None })
     }
 
-    /// Looks at this socket from now on, until it is closed; `key` is what it is called.
+    /// Adds a socket with its key. It is removed when it is closed.
     pub(super) fn add(&self, socket: impl AsFd, key: u64) -> io::Result<()> {
         Ok(self.epoll.add(socket, EpollEvent::new(EpollFlags::EPOLLIN, key))?)
     }
 
-    /// Waits until a socket has something to read, or until this instant, at least; puts the keys of those that have in place of what
-    /// `ready` holds. A timer that is set for that instant already stays as it is: to set it costs more than to look at a clock.
+    /// Waits until a socket is readable or the time is at least `until`. Replaces `ready` by the keys of the readable
+    /// sockets. A timer that is already set for `until` is not set again, which would cost more than reading the clock.
     pub(super) fn wait(&mut self, now: Instant, until: Instant, ready: &mut Vec<u64>) -> io::Result<()> {
         ready.clear();
         let timeout = if until <= now { EpollTimeout::ZERO } else { EpollTimeout::NONE };
         if until > now && self.armed != Some(until) {
-            let longest = std::time::Duration::from_nanos(until.since(now).as_nanos());
-            self.timer.set(Expiration::OneShot(TimeSpec::from_duration(longest)), TimerSetTimeFlags::empty())?;
+            let timeout = std::time::Duration::from_nanos(until.since(now).as_nanos());
+            self.timer.set(Expiration::OneShot(TimeSpec::from_duration(timeout)), TimerSetTimeFlags::empty())?;
             self.armed = Some(until);
         }
-        let mut events = [EpollEvent::empty(); AT_ONCE];
+        let mut events = [EpollEvent::empty(); MAX_EVENTS];
         let count = match self.epoll.wait(&mut events, timeout) {
             Ok(count) => count,
-            // Signals are for who asks the proxy to go on.
+            // The caller handles signals.
             Err(Errno::EINTR) => 0,
             Err(error) => return Err(error.into()),
         };
@@ -71,26 +71,26 @@ mod tests {
     use socket2::{Domain, Socket, Type};
 
     #[test]
-    fn waits_as_long_as_it_is_told_and_no_longer_than_until_something_comes() {
+    fn wait_ends_at_the_timeout_or_when_a_socket_is_readable() {
         let mut waiter = Waiter::new().unwrap();
         let clock = Clock::new();
         const NONE: [u64; 0] = [];
-        let wait = |waiter: &mut Waiter, longest| {
+        let wait = |waiter: &mut Waiter, timeout| {
             let mut ready = vec![99];
             let now = clock.now();
-            waiter.wait(now, now + longest, &mut ready).unwrap();
+            waiter.wait(now, now + timeout, &mut ready).unwrap();
             ready
         };
         assert_eq!(wait(&mut waiter, Duration::from_millis(20)), NONE);
         assert!(clock.now().as_secs_f64() >= 0.02, "{}", clock.now());
-        // The timer has fired, and nobody waits for it.
+        // The timer has fired before this wait.
         assert_eq!(wait(&mut waiter, Duration::ZERO), NONE);
         let [one, other] = [(); 2].map(|()| Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap());
         one.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
         waiter.add(&one, 7).unwrap();
         other.send_to(b"x", &one.local_addr().unwrap()).unwrap();
         assert_eq!(wait(&mut waiter, Duration::from_secs(600)), [7]);
-        // What is closed is not looked at.
+        // A closed socket is removed.
         drop(one);
         assert_eq!(wait(&mut waiter, Duration::from_millis(1)), NONE);
     }

@@ -1,15 +1,15 @@
-//! The emulator beside the simulator: what comes to a link of a simulation, brought to the emulator at the same instants, leaves it at the same
-//! instants to the nanosecond, with the same marks, and the same packets are dropped for the same causes.
+//! Comparison of the emulator with the simulator: with equal arrivals, both have equal departure times to the
+//! nanosecond, equal marks, and equal drops with equal causes.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_emulator::{Emulator, MOST_HELD, Packet, Way};
+use headway_emulator::{Direction, Emulator, MAX_HELD_BYTES, Packet};
 use headway_record::{LinkLabel, LinkSummary, Measured, Summary};
 use headway_scenario::{Files, Scenario, links, load};
 use headway_sim::{LinkEvent, Observer, Simulation};
 use headway_units::{DropCause, Duration, Ecn, Instant};
 use proptest::prelude::*;
 
-/// The only file there is: 1504 B thrice in 17 ms and twice in the next, 2.2 Mb/s.
+/// Files that all are the same capacity trace: three times 1504 B in 17 ms and twice in the next 17 ms, 2.2 Mb/s.
 struct Capacity;
 
 impl Files for Capacity {
@@ -18,13 +18,13 @@ impl Files for Capacity {
     }
 }
 
-/// When a packet came out, which, and its field.
+/// Departure time, packet and ECN field.
 type Left = (Instant, u64, Ecn);
 
-/// What a link of the simulation was offered, and what came out.
+/// Arrivals and departures of the links of the simulation.
 #[derive(Default)]
 struct Seen {
-    offered: Vec<(Instant, Way, u64, u32, Ecn)>,
+    offered: Vec<(Instant, Direction, u64, u32, Ecn)>,
     received: [Vec<Left>; 2],
 }
 
@@ -33,10 +33,10 @@ impl Observer for Seen {
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &headway_sim::Packet) {
         match event {
-            // The emulator makes its copies itself: they have the number of their packet and follow it.
+            // The emulator makes copies itself. A copy follows its packet and has its number.
             LinkEvent::Enqueue | LinkEvent::Lost if self.offered.last().is_some_and(|last| last.2 == packet.uid) => {}
             LinkEvent::Enqueue | LinkEvent::Lost => {
-                self.offered.push((now, Way::BOTH[link], packet.uid, packet.size, packet.ecn));
+                self.offered.push((now, Direction::BOTH[link], packet.uid, packet.size, packet.ecn));
             }
             LinkEvent::Receive => self.received[link].push((now, packet.uid, packet.ecn)),
             LinkEvent::Dequeue | LinkEvent::Drop => {}
@@ -44,10 +44,12 @@ impl Observer for Seen {
     }
 }
 
-/// Two Mb/s and what is written of the link, with bursts that fill it both ways, and a TFRC flow that uses ECN.
+/// Returns a scenario with a link of 2 Mb/s and the keys `link`, bursts that fill it in both directions, and a TFRC
+/// flow with ECN.
 ///
-/// A byte takes 4000 ns, so that what a nanosecond hides of a start changes no end; and neither sources nor round trips are in step with the transmissions, where the
-/// simulator knows who comes first within a nanosecond and the emulator cannot.
+/// A byte takes 4000 ns, so that rounding to nanoseconds does not change the end of a transmission. Sources and round
+/// trips are not synchronized with transmissions: the simulator orders events within a nanosecond and the emulator
+/// cannot.
 fn text(link: &str, ties: &str, seed: u64) -> String {
     let rate = if link.contains("capacity") { "" } else { "rate = \"2Mbps\"" };
     format!(
@@ -88,46 +90,47 @@ fn simulated(scenario: &Scenario) -> (Summary, Seen) {
     (record.summary, record.observer)
 }
 
-/// The same packets through the emulator, asked each time something is due, or only when a packet comes: `lazily`.
+/// Passes the packets through the emulator, which is polled whenever a packet is due, or with `lazily` only on
+/// arrivals.
 fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u64>, [Vec<Left>; 2]) {
     let links = links("x.toml", text, &[], &Capacity).unwrap();
-    let [there, back] = links.duplex(None).unwrap();
-    let mut link = Emulator::new(links.ties, [(&there.name, &there.config), (&back.name, &back.config)], links.seed);
+    let named = links.duplex(None).unwrap().map(|link| (link.name.as_str(), &link.config));
+    let mut link = Emulator::new(links.ties, named, links.seed);
     link.measure(&Measured::between(Instant::ZERO, end));
     let mut out: [Vec<_>; 2] = Default::default();
     let mut fetch = |link: &mut Emulator<u64>, now| {
         while let Some(departure) = link.poll_transmit(now) {
             assert!(departure.at <= now, "early");
-            out[departure.way as usize].push((departure.at, departure.packet.payload, departure.packet.ecn));
+            out[departure.direction as usize].push((departure.at, departure.packet.payload, departure.packet.ecn));
         }
     };
-    for (now, way, uid, size, ecn) in &seen.offered {
+    for (now, direction, uid, size, ecn) in &seen.offered {
         while let Some(due) = link.poll_timeout()
             && due < *now
             && !lazily
         {
             fetch(&mut link, due);
         }
-        link.handle(*now, *way, Packet { size: *size, ecn: *ecn, flow: 0, payload: *uid });
+        link.handle(*now, *direction, Packet { size: *size, ecn: *ecn, flow: 0, payload: *uid });
     }
-    // What happens at the very end is no longer part of a run.
+    // Events at the end are not part of a run.
     fetch(&mut link, end.checked_sub(Duration::from_nanos(1)).unwrap());
     (link, out)
 }
 
-/// Returns what the two links tell.
-fn same(link: &str, ties: &str, seed: u64) -> Vec<LinkSummary> {
+/// Compares the emulator with the simulator. Returns the summaries of both directions.
+fn compare(link: &str, ties: &str, seed: u64) -> Vec<LinkSummary> {
     let text = text(link, ties, seed);
     let scenario = load("x.toml", &text, &[], &Capacity).unwrap().scenario;
     let (summary, seen) = simulated(&scenario);
     for lazily in [false, true] {
         let (emulator, out) = emulated(&text, &seen, Instant::ZERO + scenario.duration, lazily);
-        for way in Way::BOTH {
-            let (simulated, emulated) = (&seen.received[way as usize], &out[way as usize]);
+        for direction in Direction::BOTH {
+            let (simulated, emulated) = (&seen.received[direction as usize], &out[direction as usize]);
             let differs = simulated.iter().zip(emulated).position(|(one, other)| one != other);
-            assert_eq!(differs.map(|at| (simulated[at], emulated[at])), None, "{way:?}, {link}, seed {seed}");
-            assert_eq!(simulated.len(), emulated.len(), "{way:?}, {link}, seed {seed}");
-            let (counts, link) = (emulator.counts(way), &summary.links[way as usize]);
+            assert_eq!(differs.map(|at| (simulated[at], emulated[at])), None, "{direction:?}, {link}, seed {seed}");
+            assert_eq!(simulated.len(), emulated.len(), "{direction:?}, {link}, seed {seed}");
+            let (counts, link) = (emulator.counts(direction), &summary.links[direction as usize]);
             assert_eq!(
                 (counts.arrived_packets, counts.dropped_packets, counts.marked_packets),
                 (link.arrived_packets, link.dropped_packets, link.marked_packets)
@@ -141,21 +144,20 @@ fn same(link: &str, ties: &str, seed: u64) -> Vec<LinkSummary> {
                 counts.delivered_packets + counts.dropped_packets.total() + counts.held_packets
             );
             let label = LinkLabel { name: link.name.clone(), from: link.from.clone(), to: link.to.clone() };
-            assert_eq!(&emulator.summary(way, label, Instant::ZERO + scenario.duration), link, "{text}");
+            assert_eq!(&emulator.summary(direction, label, Instant::ZERO + scenario.duration), link, "{text}");
         }
     }
     summary.links
 }
 
-/// Each with what it is meant to drop or mark.
 #[test]
-fn every_kind_of_queue_and_loss_does_what_it_does_in_the_simulator() {
+fn every_kind_of_queue_and_loss_equals_the_simulator() {
     let dropped = |cause| move |link: &LinkSummary| link.dropped_packets.of(cause) > 10;
     let lossy = |loss: &str| format!("delay = \"30000457ns\"\nloss = {{ kind = {loss} }}");
-    same("delay = \"457ns\"", "drawn", 1).iter().for_each(|link| assert!(dropped(DropCause::QueueFull)(link)));
+    compare("delay = \"457ns\"", "drawn", 1).iter().for_each(|link| assert!(dropped(DropCause::QueueFull)(link)));
     let of = |text: &str, what: fn(&LinkSummary) -> bool| {
         for ties in ["drawn", "scheduled"] {
-            let links = same(text, ties, 5);
+            let links = compare(text, ties, 5);
             assert!(links.iter().any(what), "{text}: {links:?}");
         }
     };
@@ -201,9 +203,8 @@ fn every_kind_of_queue_and_loss_does_what_it_does_in_the_simulator() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Any seed, delay, queue and loss.
     #[test]
-    fn any_link_does_what_it_does_in_the_simulator(
+    fn any_link_equals_the_simulator(
         seed in 0u64..1000,
         delay in 0u32..200,
         limit in 1u32..60,
@@ -216,13 +217,13 @@ proptest! {
             "delay = \"{delay}.000457ms\"\nqueue = {{ kind = \"{kind}\", limit = \"{limit}packets\" }}\n\
              loss = {{ kind = \"bernoulli\", probability = {probability}, place = \"{place}\" }}"
         );
-        same(&link, ties, seed);
+        compare(&link, ties, seed);
     }
 
-    /// Packets of any size at any instants, in any order of calls: none leaves before it could, all are accounted for, and what is due is fetched at
-    /// the instant that was told.
+    /// Packets of any size at any time: none leaves early, all are counted, and each departs at the time that
+    /// `poll_timeout` returned.
     #[test]
-    fn nothing_leaves_early_and_nothing_is_lost_sight_of(
+    fn no_packet_leaves_early_and_all_are_counted(
         packets in prop::collection::vec((0u64..20_000_000, 1u32..70_000, any::<bool>()), 1..200),
         delay in 0u64..50,
     ) {
@@ -240,26 +241,26 @@ proptest! {
                 out.push(departure);
             }
             let packet = Packet { size: *size, ecn: Ecn::NotEct, flow: number as u64 % 3, payload: (number, now) };
-            link.handle(now, Way::BOTH[usize::from(*back)], packet);
+            link.handle(now, Direction::BOTH[usize::from(*back)], packet);
         }
         while let Some(due) = link.poll_timeout() {
             out.extend(link.poll_transmit(due));
         }
         prop_assert!(out.is_sorted_by_key(|departure| departure.at));
         for departure in &out {
-            let (_, came) = departure.packet.payload;
+            let (_, arrived_at) = departure.packet.payload;
             // 8 bits at 20 Mb/s are 400 ns.
             let least = Duration::from_millis(delay) + Duration::from_nanos(400 * u64::from(departure.packet.size));
-            prop_assert!(departure.at >= came + least);
+            prop_assert!(departure.at >= arrived_at + least);
         }
-        for way in Way::BOTH {
-            let numbers = out.iter().filter(|departure| departure.way == way).map(|departure| departure.packet.payload.0);
+        for direction in Direction::BOTH {
+            let numbers = out.iter().filter(|departure| departure.direction == direction).map(|departure| departure.packet.payload.0);
             prop_assert!(numbers.is_sorted());
         }
-        let counts = Way::BOTH.map(|way| link.counts(way));
-        let ended = |counts: &headway_emulator::WayCounts| counts.delivered_packets + counts.dropped_packets.total();
+        let counts = Direction::BOTH.map(|direction| link.counts(direction));
+        let ended = |counts: &headway_emulator::DirectionCounts| counts.delivered_packets + counts.dropped_packets.total();
         prop_assert_eq!(counts.iter().map(ended).sum::<u64>(), packets.len() as u64);
         prop_assert!(counts.iter().all(|counts| counts.no_room_packets == 0 && counts.held_packets == 0));
-        prop_assert!(MOST_HELD > 70_000 * 200);
+        prop_assert!(MAX_HELD_BYTES > 70_000 * 200);
     }
 }

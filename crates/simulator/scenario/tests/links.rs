@@ -293,7 +293,7 @@ fn each_direction_can_have_its_own_changes() {
         ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
         (
             "reverse = { changes = [{ at = \"2s\", rate = \"0bps\" }] }",
-            "link[0].reverse.changes[0]: behind the last change",
+            "link[0].reverse.changes[0]: the last rate is 0bps",
         ),
     ] {
         let error = with(keys).unwrap_err();

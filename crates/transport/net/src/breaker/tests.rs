@@ -3,7 +3,7 @@
 use super::*;
 use crate::Options;
 use headway_dccp::{ConnectionHandle, Endpoint, MediaOutbox, Path};
-use headway_emulator::{Emulator, Packet, Way};
+use headway_emulator::{Direction, Emulator, Packet};
 use headway_scenario::{NoFiles, links};
 use headway_units::Random;
 use proptest::prelude::*;
@@ -284,13 +284,13 @@ impl World {
     fn turn(&mut self, buffer: &mut Vec<u8>) {
         for (_, link) in &mut self.links {
             while let Some(departure) = link.poll_transmit(self.now) {
-                let to = usize::from(departure.way == Way::ToServer);
+                let to = usize::from(departure.direction == Direction::ToServer);
                 let Packet { ecn, payload, .. } = departure.packet;
                 let _ = self.ends[to].handle_datagram(self.now, paths()[to], ecn, &payload);
             }
         }
         let (_, link) = self.links.iter_mut().rfind(|(begins, _)| *begins <= self.now).unwrap();
-        for (end, way) in self.ends.iter_mut().zip(Way::BOTH) {
+        for (end, way) in self.ends.iter_mut().zip(Direction::BOTH) {
             end.handle_timeout(self.now);
             while let Some(out) = end.poll_transmit(self.now, buffer) {
                 for payload in buffer[..out.len].chunks(out.segment_size) {

@@ -23,7 +23,7 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     let listen = ProxyOptions {
         listen: ([127, 0, 0, 1], 0).into(),
         to: server.local_addr(),
-        beside: None,
+        overhead: None,
         clients: 256,
         bound: Duration::from_secs(3600),
     };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::OneWayDelay;
-use headway_emulator::{Emulator, Packet, Way};
+use headway_emulator::{Direction, Emulator, Packet};
 use headway_scenario::{Files, links};
 
 /// Scenario without files.
@@ -51,9 +51,9 @@ fn received(
     for ms in 0..1000 * seconds {
         let now = at(ms);
         while let Some(departure) = emulator.poll_transmit(now) {
-            let (end, other, of) = match departure.way {
-                Way::ToServer => (&mut server, &client.wire, 0),
-                Way::ToClient => (&mut client, &server.wire, 1),
+            let (end, other, of) = match departure.direction {
+                Direction::ToServer => (&mut server, &client.wire, 0),
+                Direction::ToClient => (&mut client, &server.wire, 1),
             };
             let path = Path::Udp { local: end.wire.address, remote: other.address };
             let mut datagram: Vec<u8> = departure.packet.payload;
@@ -63,7 +63,7 @@ fn received(
         if ms % gap == 0 {
             client.driver.send(clocks[1].read(now), key, &Media::new(&[7; 1000]));
         }
-        for (end, of, way) in [(&mut server, 0, Way::ToClient), (&mut client, 1, Way::ToServer)] {
+        for (end, of, way) in [(&mut server, 0, Direction::ToClient), (&mut client, 1, Direction::ToServer)] {
             end.turn(clocks[of].read(now));
             for payload in std::mem::take(&mut *lock(&end.wire.sent)) {
                 let packet = Packet { size: payload.len() as u32 + 28, ecn: Ecn::NotEct, flow: 0, payload };
