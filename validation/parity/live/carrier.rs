@@ -1,7 +1,7 @@
-//! What carries a flow: two endpoints, or two plain sockets.
+//! Transport of a flow: two DCCP endpoints, or two UDP sockets.
 
-use crate::ends::Ends;
-use crate::program::Program;
+use crate::application::Application;
+use crate::meters::Meters;
 use crate::sender::{self, Sent};
 use crate::time::Time;
 use crate::{receiver, udp};
@@ -10,17 +10,17 @@ use headway_units::Duration;
 use std::io;
 use std::net::SocketAddr;
 
-/// The sending end first.
+/// Both ends of a flow, the sender first.
 #[derive(Debug)]
 pub(crate) enum Carrier {
-    /// DCCP.
+    /// DCCP endpoints.
     Dccp([Endpoint; 2]),
-    /// Datagrams that go at once.
+    /// UDP sockets, which send datagrams immediately.
     Udp([udp::Socket; 2]),
 }
 
 impl Carrier {
-    /// Both ends on this address; UDP, if there are no options.
+    /// Opens both ends on this address; UDP without `options`.
     pub(crate) fn open(address: SocketAddr, options: Option<&[Options; 2]>) -> Result<Self, EndpointError> {
         Ok(match options {
             Some([client, server]) => Self::Dccp([Endpoint::client(client)?, Endpoint::server(address, server)?]),
@@ -28,7 +28,7 @@ impl Carrier {
         })
     }
 
-    /// Where the receiving end is.
+    /// Returns the address of the receiver.
     pub(crate) fn receiver(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Dccp([_, server]) => Ok(server.local_addr()),
@@ -36,26 +36,26 @@ impl Carrier {
         }
     }
 
-    /// Runs the sending end.
+    /// Runs the sender.
     pub(crate) fn send(
         &self,
-        program: Program,
+        application: Application,
         to: SocketAddr,
-        ends: &Ends,
+        meters: &Meters,
         time: &Time,
         interval: Option<Duration>,
     ) -> Sent {
         match self {
-            Self::Dccp([client, _]) => sender::send(client, program, to, ends, time, interval),
-            Self::Udp([sender, _]) => udp::send(sender, program, to, ends, time),
+            Self::Dccp([client, _]) => sender::send(client, application, to, meters, time, interval),
+            Self::Udp([sender, _]) => udp::send(sender, application, to, meters, time),
         }
     }
 
-    /// Runs the receiving end.
-    pub(crate) fn receive(&self, ends: &Ends, time: &Time) {
+    /// Runs the receiver.
+    pub(crate) fn receive(&self, meters: &Meters, time: &Time) {
         match self {
-            Self::Dccp([_, server]) => receiver::receive(server, ends, time),
-            Self::Udp([_, receiver]) => udp::receive(receiver, ends, time),
+            Self::Dccp([_, server]) => receiver::receive(server, meters, time),
+            Self::Udp([_, receiver]) => udp::receive(receiver, meters, time),
         }
     }
 }

@@ -1,23 +1,22 @@
-//! The link between the ends of all flows, with what goes through it.
+//! The link between the ends of all flows, and the meters of the packets on it.
 
 use crate::time::Time;
-
-use headway_emulator::{PortSample, Proxy, ProxyError, Seen, Watch, Way};
+use headway_emulator::{DatagramInfo, Direction, Observer, PortSample, Proxy, ProxyError};
 use headway_record::{FlowMeter, FlowPacket, Measured};
 use headway_units::{DropCause, Duration, Instant, MediaKind};
 use std::sync::Arc;
 
-/// What is counted of a flow and of the link's directions at one instant.
+/// Counters of all flows and of both directions of the link at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) at: Instant,
-    /// Of each flow: bytes that have come, packets that were lost.
+    /// Bytes received and packets lost, by flow.
     pub(crate) flows: Vec<(u64, u64)>,
-    /// Of each direction.
-    pub(crate) ways: [PortSample; 2],
+    /// State of each direction.
+    pub(crate) directions: [PortSample; 2],
 }
 
-/// What goes through each door towards the servers: a flow's packets, whatever they carry.
+/// Meters of the packets towards each server, one per flow and listening socket of the proxy.
 #[derive(Debug)]
 pub(crate) struct Flows(pub(crate) Vec<FlowMeter>);
 
@@ -26,31 +25,32 @@ impl Flows {
         Self((0..flows).map(|_| FlowMeter::new(measured)).collect())
     }
 
-    fn of(&mut self, seen: &Seen) -> Option<(&mut FlowMeter, FlowPacket)> {
-        let meter = self.0.get_mut(seen.door).filter(|_| seen.way == Way::ToServer)?;
-        Some((meter, FlowPacket { sent_at: seen.came, wire_bytes: seen.bytes, kind: MediaKind::Data, deadline: None }))
+    fn of(&mut self, datagram: &DatagramInfo) -> Option<(&mut FlowMeter, FlowPacket)> {
+        let meter = self.0.get_mut(datagram.listener).filter(|_| datagram.direction == Direction::ToServer)?;
+        let DatagramInfo { bytes, arrived_at, .. } = *datagram;
+        Some((meter, FlowPacket { sent_at: arrived_at, wire_bytes: bytes, kind: MediaKind::Data, deadline: None }))
     }
 }
 
-impl Watch for Flows {
-    fn came(&mut self, seen: &Seen) {
-        if let Some((meter, packet)) = self.of(seen) {
+impl Observer for Flows {
+    fn on_arrival(&mut self, datagram: &DatagramInfo) {
+        if let Some((meter, packet)) = self.of(datagram) {
             meter.sent(&packet);
         }
     }
-    fn left(&mut self, now: Instant, seen: &Seen) {
-        if let Some((meter, packet)) = self.of(seen) {
+    fn on_departure(&mut self, now: Instant, datagram: &DatagramInfo) {
+        if let Some((meter, packet)) = self.of(datagram) {
             meter.received(now, &packet, 0);
         }
     }
-    fn dropped(&mut self, _: Instant, seen: &Seen, cause: DropCause) {
-        if let Some((meter, packet)) = self.of(seen) {
+    fn on_drop(&mut self, _: Instant, datagram: &DatagramInfo, cause: DropCause) {
+        if let Some((meter, packet)) = self.of(datagram) {
             meter.lost(&packet, cause);
         }
     }
 }
 
-/// Serves the link until the run is over; with samples, if they are to be taken each so long.
+/// Runs the link until the end of the run. Returns the samples, which are taken once per `interval`.
 pub(crate) fn serve(
     proxy: &mut Proxy,
     flows: &mut Flows,
@@ -70,12 +70,12 @@ pub(crate) fn serve(
         if time.is_over(now) {
             return Ok(samples);
         }
-        proxy.turn_watched(time.wait(now, next), flows)?;
+        proxy.turn_observed(time.wait(now, next), flows)?;
     }
 }
 
 fn sample(proxy: &mut Proxy, flows: &Flows, at: Instant) -> Sample {
-    let ways = Way::BOTH.map(|way| proxy.sample(way));
+    let directions = Direction::BOTH.map(|direction| proxy.sample(direction));
     let of_flow = |meter: &FlowMeter| (meter.total_received_bytes(), meter.total_lost_packets());
-    Sample { at, flows: flows.0.iter().map(of_flow).collect(), ways }
+    Sample { at, flows: flows.0.iter().map(of_flow).collect(), directions }
 }

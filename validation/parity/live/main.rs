@@ -1,17 +1,17 @@
-//! Runs the flows of a scenario between real sockets of this machine, in real time, through its link. `validation/parity/run` compares the
-//! record with that of `headway run`.
+//! Runs the flows of a scenario in real time between real sockets of this machine, through its link.
+//! `validation/parity/run` compares the record with that of `headway run`.
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod application;
+#[cfg(target_os = "linux")]
 mod carrier;
 #[cfg(target_os = "linux")]
-mod ends;
-#[cfg(target_os = "linux")]
-mod lines;
+mod flow_setup;
 #[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
-mod program;
+mod meters;
 #[cfg(target_os = "linux")]
 mod receiver;
 #[cfg(target_os = "linux")]
@@ -34,7 +34,7 @@ use headway_units::Duration;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs the flows of a scenario between real sockets of this machine, in real time, through its link.
+/// Runs the flows of a scenario in real time between real sockets of this machine, through its link.
 #[derive(Debug, Parser)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the link between sockets needs Linux"))]
 struct Options {

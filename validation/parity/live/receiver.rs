@@ -1,11 +1,11 @@
-//! The program at the receiving end of a flow: it reads.
+//! The receiving application of a DCCP flow.
 
-use crate::ends::Ends;
+use crate::meters::Meters;
 use crate::time::Time;
 use headway_net::Endpoint;
 
-/// Reads what comes to this server until the run is over.
-pub(crate) fn receive(server: &Endpoint, ends: &Ends, time: &Time) {
+/// Accepts the connection and reads datagrams until the end of the run.
+pub(crate) fn receive(server: &Endpoint, meters: &Meters, time: &Time) {
     let connection = loop {
         let now = time.now();
         if time.is_over(now) {
@@ -17,13 +17,13 @@ pub(crate) fn receive(server: &Endpoint, ends: &Ends, time: &Time) {
     };
     let mut datagram = Vec::new();
     loop {
-        let come = connection.recv_timeout(&mut datagram, time.wait(time.now(), None));
+        let received = connection.recv_timeout(&mut datagram, time.wait(time.now(), None));
         let now = time.now();
         if time.is_over(now) {
             return;
         }
-        match come {
-            Some(Ok(())) => ends.came(now, &datagram),
+        match received {
+            Some(Ok(())) => meters.on_received(now, &datagram),
             Some(Err(_)) => return,
             None => {}
         }

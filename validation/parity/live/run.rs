@@ -1,15 +1,15 @@
-//! A run between sockets: its threads, and the record that it leaves.
+//! A run between sockets: its threads and its record.
 
 use crate::Options;
+use crate::application::Application;
 use crate::carrier::Carrier;
-use crate::ends::Ends;
-use crate::lines::{self, Line, LineError};
+use crate::flow_setup::{self, FlowSetup, SetupFailure};
 use crate::link::{self, Flows, Sample};
-use crate::program::Program;
+use crate::meters::Meters;
 use crate::sender::Sent;
 use crate::series;
 use crate::time::Time;
-use headway_emulator::{Proxy, ProxyOptions, Report, Way};
+use headway_emulator::{Direction, Proxy, ProxyOptions, Report};
 use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary};
 use headway_run::{Checksums, Folder, FolderKind, ScenarioText};
 use headway_scenario::{Link, Override, Scenario, load, plan};
@@ -18,26 +18,25 @@ use serde::Serialize;
 use std::error::Error;
 use std::net::SocketAddr;
 
-/// Any error of a run.
 type Failure = Box<dyn Error>;
 
-/// Where everything happens.
+/// Address of all sockets.
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// How late a run was: what a simulated one never is.
+/// Timing errors of a run; a simulation has none.
 #[derive(Serialize)]
 struct Lateness {
-    /// Whether that leaves it true.
+    /// Whether the run is valid.
     valid: bool,
-    /// Why not.
+    /// Reasons why it is not valid.
     faults: Vec<String>,
-    /// Of each flow: how long after its time the source was asked, in s.
+    /// Delay between the times at which a source was due and was polled, by flow, in s.
     source_error_s: Vec<Option<DelaySummary>>,
-    /// The link's.
+    /// Report of the link.
     link: Report,
 }
 
-/// What a run leaves.
+/// Result of a run.
 struct Run {
     summary: Summary,
     lateness: Lateness,
@@ -51,14 +50,14 @@ pub(crate) fn live(options: &Options) -> Result<(), Failure> {
     let ScenarioText { file, text, files, .. } = ScenarioText::read(&options.scenario, [])?;
     let runs = plan(&file, &text, &overrides, &[])?.runs.len();
     if runs > 1 {
-        return Err(format!("{file}: [vary] makes {runs} runs; expected one: choose it by --set KEY=VALUE").into());
+        return Err(format!("{file}: [vary] makes {runs} runs; expected one: select it with --set KEY=VALUE").into());
     }
     let loaded = load(&file, &text, &overrides, &files)?;
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }
     let scenario = &loaded.scenario;
-    let (link, lines) = prepared(scenario, options.dtls).map_err(|error| format!("{file}: {error}"))?;
+    let (link, flows) = prepared(scenario, options.dtls).map_err(|error| format!("{file}: {error}"))?;
     let out = Folder::named(&options.out);
     let _lock = out.claim(FolderKind::Record)?;
     out.clear()?;
@@ -69,7 +68,7 @@ pub(crate) fn live(options: &Options) -> Result<(), Failure> {
         }
     }
     sums.add(Folder::SCENARIO, out.write(Folder::SCENARIO, loaded.resolved_toml.as_bytes())?);
-    let run = run(scenario, &link, lines, options)?;
+    let run = run(scenario, &link, flows, options)?;
     if let Some(series) = &run.series {
         sums.add(Folder::SERIES, out.write(Folder::SERIES, series)?);
     }
@@ -83,72 +82,72 @@ pub(crate) fn live(options: &Options) -> Result<(), Failure> {
     Err(format!("this run is not valid: {faults}. Run it on an idle machine, or allow more with --bound").into())
 }
 
-/// The scenario's link, and its flows.
-fn prepared(scenario: &Scenario, dtls: bool) -> Result<([Link; 2], Vec<Line>), LineError> {
-    let link = lines::link(scenario)?;
-    let lines = scenario.flows.iter().map(|flow| lines::line(scenario, flow, &link[0], dtls));
-    let lines = lines.collect::<Result<_, _>>()?;
-    Ok((link, lines))
+/// Returns the scenario's link and the setup of its flows.
+fn prepared(scenario: &Scenario, dtls: bool) -> Result<([Link; 2], Vec<FlowSetup>), SetupFailure> {
+    let link = flow_setup::link(scenario)?;
+    let flows = scenario.flows.iter().map(|flow| flow_setup::flow_setup(scenario, flow, &link[0], dtls));
+    let flows = flows.collect::<Result<_, _>>()?;
+    Ok((link, flows))
 }
 
-/// The scenario's flows from its start to its end.
-fn run(scenario: &Scenario, link: &[Link; 2], lines: Vec<Line>, options: &Options) -> Result<Run, Failure> {
+/// Runs the scenario from its start to its end.
+fn run(scenario: &Scenario, link: &[Link; 2], flows: Vec<FlowSetup>, options: &Options) -> Result<Run, Failure> {
     let loopback: SocketAddr = LOOPBACK.parse()?;
     let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
-    let (mut programs, mut carriers, mut ends, mut doors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for Line { program, clocks, endpoints, beside } in lines {
+    let (mut applications, mut carriers, mut meters, mut receivers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for FlowSetup { application, clocks, endpoints, overhead } in flows {
         let carrier = Carrier::open(loopback, endpoints.as_deref())?;
-        doors.push((carrier.receiver()?, beside));
-        ends.push(Ends::new(&measured, clocks, endpoints.is_some()));
+        receivers.push((carrier.receiver()?, overhead));
+        meters.push(Meters::new(&measured, clocks, endpoints.is_some()));
         carriers.push(carrier);
-        programs.push(program);
+        applications.push(application);
     }
-    let [(to, beside), others @ ..] = &doors[..] else {
+    let [(to, overhead), others @ ..] = &receivers[..] else {
         return Err("there is no flow".into());
     };
     let named = link.each_ref().map(|link| (link.name.as_str(), &link.config));
-    let (to, beside) = (*to, Some(*beside));
-    let proxy_options = ProxyOptions { listen: loopback, to, beside, clients: 256, bound: options.bound };
-    // The run begins here: its time is the link's.
+    let (to, overhead) = (*to, Some(*overhead));
+    let proxy_options = ProxyOptions { listen: loopback, to, overhead, clients: 256, bound: options.bound };
+    // The run starts here: its time is that of the link.
     let mut proxy = Proxy::new(proxy_options, scenario.ties, named, scenario.seed)?;
     proxy.measure(&measured);
     let mut fronts = vec![proxy.address()?];
-    for (to, beside) in others {
-        fronts.push(proxy.open(loopback, *to, Some(*beside))?);
+    for (to, overhead) in others {
+        fronts.push(proxy.listen(loopback, *to, Some(*overhead))?);
     }
     let time = Time::new(proxy.clock(), Instant::ZERO + scenario.duration);
-    let mut flows = Flows::new(programs.len(), &measured);
-    let flows_ends = FlowsEnds { programs, carriers: &carriers, ends: &ends, fronts: &fronts };
-    let (samples, sent) = everybody(&mut proxy, &mut flows, flows_ends, &time, scenario.series)?;
+    let mut flows = Flows::new(applications.len(), &measured);
+    let parties = Parties { applications, carriers: &carriers, meters: &meters, fronts: &fronts };
+    let (samples, sent) = run_threads(&mut proxy, &mut flows, parties, &time, scenario.series)?;
     let (end, complete) = (time.now().min(time.end), time.now() >= time.end);
-    let held: Vec<_> = sent.iter().map(|sent| sent.held.clone()).collect();
-    let series = scenario.series.map(|_| series::series(scenario, link, &samples, &held));
+    let states: Vec<_> = sent.iter().map(|sent| sent.states.clone()).collect();
+    let series = scenario.series.map(|_| series::series(scenario, link, &samples, &states));
     Ok(Run {
-        summary: summary(scenario, link, &proxy, (&flows, &ends, &sent), end, complete),
-        lateness: lateness(scenario, proxy.report(), &ends, options.bound),
+        summary: summary(scenario, link, &proxy, (&flows, &meters, &sent), end, complete),
+        lateness: lateness(scenario, proxy.report(), &meters, options.bound),
         series: series.transpose()?,
     })
 }
 
-/// Who talks over the link.
-struct FlowsEnds<'a> {
-    programs: Vec<Program>,
+/// Applications and transports of all flows.
+struct Parties<'a> {
+    applications: Vec<Application>,
     carriers: &'a [Carrier],
-    ends: &'a [Ends],
-    /// Where senders send to.
+    meters: &'a [Meters],
+    /// Addresses of the proxy to which senders send.
     fronts: &'a [SocketAddr],
 }
 
-/// Runs all programs and the link, each in a thread of its own, until the run is over.
-#[expect(clippy::disallowed_methods, reason = "programs on both sides of a link run at once")]
-fn everybody(
+/// Runs all applications and the link, each in a separate thread, until the end of the run.
+#[expect(clippy::disallowed_methods, reason = "applications on both sides of a link run at the same time")]
+fn run_threads(
     proxy: &mut Proxy,
     flows: &mut Flows,
-    ends: FlowsEnds<'_>,
+    parties: Parties<'_>,
     time: &Time,
     interval: Option<Duration>,
 ) -> Result<(Vec<Sample>, Vec<Sent>), Failure> {
-    let FlowsEnds { programs, carriers, ends, fronts } = ends;
+    let Parties { applications, carriers, meters, fronts } = parties;
     let panicked = |_| "a thread panicked";
     std::thread::scope(|scope| {
         let link = scope.spawn(|| {
@@ -158,12 +157,14 @@ fn everybody(
             }
             served
         });
-        for (carrier, ends) in carriers.iter().zip(ends) {
-            scope.spawn(|| carrier.receive(ends, time));
+        for (carrier, meters) in carriers.iter().zip(meters) {
+            scope.spawn(|| carrier.receive(meters, time));
         }
-        let senders = programs.into_iter().zip(carriers).zip(ends.iter().zip(fronts));
+        let senders = applications.into_iter().zip(carriers).zip(meters.iter().zip(fronts));
         let senders: Vec<_> = senders
-            .map(|((program, carrier), (ends, to))| scope.spawn(|| carrier.send(program, *to, ends, time, interval)))
+            .map(|((application, carrier), (meters, to))| {
+                scope.spawn(|| carrier.send(application, *to, meters, time, interval))
+            })
             .collect();
         let samples = link.join().map_err(panicked)??;
         let sent = senders.into_iter().map(|sender| sender.join().map_err(panicked)).collect::<Result<_, _>>()?;
@@ -175,7 +176,7 @@ fn summary(
     scenario: &Scenario,
     link: &[Link; 2],
     proxy: &Proxy,
-    (flows, ends, sent): (&Flows, &[Ends], &[Sent]),
+    (flows, meters, sent): (&Flows, &[Meters], &[Sent]),
     end: Instant,
     complete: bool,
 ) -> Summary {
@@ -183,15 +184,15 @@ fn summary(
     let of_flow = |(number, flow): (usize, &headway_scenario::Flow)| {
         let (name, kind) = (flow.name.clone(), flow.transport.kind().to_owned());
         let label = FlowLabel { name, from: node(flow.from), to: node(flow.to), kind };
-        let mut summary = ends[number].complete(flows.0[number].summary(label, end), end);
+        let mut summary = meters[number].complete(flows.0[number].summary(label, end), end);
         headway_sim::rate_speech(&mut summary, flow);
         summary.connection_failure = sent[number].failure.clone();
         summary
     };
     let flows: Vec<_> = scenario.flows.iter().enumerate().map(of_flow).collect();
-    let of_way = |(link, way): (&Link, Way)| {
+    let of_direction = |(link, direction): (&Link, Direction)| {
         let label = LinkLabel { name: link.name.clone(), from: node(link.from), to: node(link.to) };
-        proxy.link_summary(way, label, end)
+        proxy.link_summary(direction, label, end)
     };
     Summary {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -204,27 +205,27 @@ fn summary(
         },
         jain_index: Summary::fairness(&flows),
         flows,
-        links: link.iter().zip(Way::BOTH).map(of_way).collect(),
+        links: link.iter().zip(Direction::BOTH).map(of_direction).collect(),
         hosts: Vec::new(),
         attackers: Vec::new(),
-        packet_hops: Way::BOTH.map(|way| proxy.counts(way).delivered_packets).iter().sum(),
-        // No two runs have the same order of events.
+        packet_hops: Direction::BOTH.map(|direction| proxy.counts(direction).delivered_packets).iter().sum(),
+        // The order of events differs between runs.
         fingerprint: String::new(),
     }
 }
 
-fn lateness(scenario: &Scenario, link: Report, ends: &[Ends], bound: Duration) -> Lateness {
-    let source_error_s: Vec<_> = ends.iter().map(Ends::lateness).collect();
-    let late = scenario.flows.iter().zip(&source_error_s).filter_map(|(flow, error)| {
+fn lateness(scenario: &Scenario, link: Report, meters: &[Meters], bound: Duration) -> Lateness {
+    let source_error_s: Vec<_> = meters.iter().map(Meters::source_error).collect();
+    let source_faults = scenario.flows.iter().zip(&source_error_s).filter_map(|(flow, error)| {
         let p99 = error.as_ref()?.p99;
         (p99 > bound.as_secs_f64()).then(|| {
             let p99 = Duration::from_secs_f64(p99);
             format!(
-                "the source of \"{}\" has a 99th percentile of {p99} of delay, above the bound of {bound}",
+                "the 99th percentile of the delay of the source of \"{}\" is {p99}, above the bound of {bound}",
                 flow.name
             )
         })
     });
-    let faults: Vec<String> = link.faults.iter().cloned().chain(late).collect();
+    let faults: Vec<String> = link.faults.iter().cloned().chain(source_faults).collect();
     Lateness { valid: faults.is_empty(), faults, source_error_s, link }
 }

@@ -1,24 +1,24 @@
-//! The sending end of a connection: it hands over what the program has, and hears what became of it.
+//! The sender of a DCCP flow, which passes datagrams to the connection and records their fates.
 
-use crate::ends::Ends;
-use crate::program::Program;
+use crate::application::Application;
+use crate::meters::Meters;
 use crate::time::Time;
 use headway_net::{Connection, Endpoint, Event, Media};
 use headway_units::{Duration, Instant};
 use std::net::SocketAddr;
 
-/// What a controller held at an instant.
+/// State of a controller at one time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct ControllerState {
     pub(crate) at: Instant,
     pub(crate) status: headway_dccp::Status,
 }
 
-/// What a sender leaves.
+/// Result of a sender.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    pub(crate) held: Vec<Held>,
-    /// Why nothing went, or nothing more.
+    pub(crate) states: Vec<ControllerState>,
+    /// Reason why sending failed.
     pub(crate) failure: Option<String>,
 }
 
@@ -28,17 +28,17 @@ impl Sent {
     }
 }
 
-/// Sends until the program stops or the run is over. The controller is looked at each `interval`.
+/// Sends until the application stops or the run meters. Samples the controller once per `interval`.
 pub(crate) fn send(
     endpoint: &Endpoint,
-    mut program: Program,
+    mut application: Application,
     to: SocketAddr,
-    ends: &Ends,
+    meters: &Meters,
     time: &Time,
     interval: Option<Duration>,
 ) -> Sent {
     let mut sent = Sent::default();
-    if !time.sleep(program.start) {
+    if !time.sleep(application.start) {
         return sent;
     }
     let connection = match endpoint.connect(to) {
@@ -46,26 +46,26 @@ pub(crate) fn send(
         Err(error) => return Sent::failed(&error),
     };
     let mut connected = false;
-    let mut look = interval.map(|interval| first_after(program.start, interval));
+    let mut next_sample = interval.map(|interval| first_after(application.start, interval));
     loop {
         let now = time.now();
-        if time.is_over(now) || program.has_stopped(now) {
+        if time.is_over(now) || application.has_stopped(now) {
             break;
         }
-        program.source.follow(|| connection.encoding_rate());
-        if let Err(why) = hand_over(now, &mut program, &connection, ends) {
+        application.source.follow(|| connection.encoding_rate());
+        if let Err(why) = send_due(now, &mut application, &connection, meters) {
             sent.failure = Some(why);
             return sent;
         }
-        if let (Some(at), Some(interval)) = (look, interval)
+        if let (Some(at), Some(interval)) = (next_sample, interval)
             && now >= at
         {
-            sent.held.extend(connection.status().map(|status| Held { at: now, status }));
-            look = Some(at + interval);
+            sent.states.extend(connection.status().map(|status| ControllerState { at: now, status }));
+            next_sample = Some(at + interval);
         }
-        let next = program.next(ends).into_iter().chain(look).min();
+        let next = application.next(meters).into_iter().chain(next_sample).min();
         match connection.event_timeout(time.wait(time.now(), next)) {
-            Some(Event::Media(number, fate)) => ends.hear(time.now(), number, fate),
+            Some(Event::Media(number, fate)) => meters.on_fate(time.now(), number, fate),
             Some(Event::Connected) => connected = true,
             Some(Event::Closed(why)) => {
                 sent.failure = Some(why.to_string());
@@ -80,9 +80,9 @@ pub(crate) fn send(
     sent
 }
 
-/// Hands over what the program has, all at once: the send queue chooses among it.
-fn hand_over(now: Instant, program: &mut Program, to: &Connection, ends: &Ends) -> Result<(), String> {
-    let (local, all) = (ends.to_sender(now), program.write(now, ends));
+/// Passes all datagrams that are due to the connection at once, so that the send queue can choose among them.
+fn send_due(now: Instant, application: &mut Application, to: &Connection, meters: &Meters) -> Result<(), String> {
+    let (local, all) = (meters.to_sender(now), application.write(now, meters));
     if all.is_empty() {
         return Ok(());
     }
@@ -96,7 +96,7 @@ fn hand_over(now: Instant, program: &mut Program, to: &Connection, ends: &Ends) 
     to.send_all(&all).map(|_| ()).map_err(|why| why.to_string())
 }
 
-/// The first multiple of an interval behind that instant.
+/// Returns the first multiple of `interval` after `at`.
 fn first_after(at: Instant, interval: Duration) -> Instant {
     Instant::ZERO + interval * (at.as_nanos() / interval.as_nanos().max(1) + 1)
 }

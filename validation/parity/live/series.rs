@@ -1,17 +1,17 @@
-//! The samples of a run between real sockets, as those of a simulated one are written.
+//! Time series of a run between real sockets, in the format of the simulator.
 
 use crate::link::Sample;
-use crate::sender::Held;
+use crate::sender::ControllerState;
 use headway_record::{SeriesError, SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
 use headway_units::Instant;
 
-/// What was sampled of the link and of each flow's controller, in a file's bytes.
+/// Returns the bytes of the series file with the samples of the link and of each flow's controller.
 pub(crate) fn series(
     scenario: &Scenario,
     link: &[Link; 2],
     samples: &[Sample],
-    held: &[Vec<Held>],
+    states: &[Vec<ControllerState>],
 ) -> Result<Vec<u8>, SeriesError> {
     let mut names = SeriesNames::default();
     let flows: Vec<_> = scenario
@@ -22,7 +22,7 @@ pub(crate) fn series(
             all.map(|what| names.series(&flow.name, what))
         })
         .collect();
-    let ways = link.each_ref().map(|link| {
+    let directions = link.each_ref().map(|link| {
         let all = [metric::THROUGHPUT, metric::QUEUE, metric::ARRIVED, metric::DROPPED, metric::RED_AVERAGE];
         all.map(|what| names.series(&link.name, what))
     });
@@ -42,9 +42,9 @@ pub(crate) fn series(
             rows.push(sample.at, *throughput, rate(bytes, bytes_before));
             rows.push(sample.at, *loss, lost as f64);
         }
-        for (way, [throughput, queue, arrived, dropped, average]) in ways.iter().enumerate() {
-            let now = sample.ways[way];
-            let bytes_before = last.map_or(0, |last| last.ways[way].sent_bytes);
+        for (direction, [throughput, queue, arrived, dropped, average]) in directions.iter().enumerate() {
+            let now = sample.directions[direction];
+            let bytes_before = last.map_or(0, |last| last.directions[direction].sent_bytes);
             rows.push(sample.at, *throughput, rate(now.sent_bytes, bytes_before));
             rows.push(sample.at, *queue, now.queue_packets as f64);
             rows.push(sample.at, *arrived, now.arrived_packets as f64);
@@ -52,8 +52,8 @@ pub(crate) fn series(
             now.average.into_iter().for_each(|value| rows.push(sample.at, *average, value));
         }
     }
-    for (held, [.., allowed, rtt, losses]) in held.iter().zip(&flows) {
-        for Held { at, status } in held {
+    for (states, [.., allowed, rtt, losses]) in states.iter().zip(&flows) {
+        for ControllerState { at, status } in states {
             let sender = status.sender.unwrap_or_default();
             let values = [
                 (*allowed, sender.target_rate.map(|rate| rate.bits_per_second() as f64)),
@@ -68,7 +68,7 @@ pub(crate) fn series(
     Ok(bytes)
 }
 
-/// Samples of several series, each in order.
+/// Samples of several series, each in the order of time.
 struct Rows(Vec<(Instant, SeriesId, f64)>);
 
 impl Rows {

@@ -1,31 +1,31 @@
-//! Which datagram it is, in its own first bytes: its number, as much of it as there is room for.
+//! Sequence numbers in the first bytes of datagrams. Short datagrams contain the lowest bytes of the number.
 
-/// Bytes of a whole number.
-const WHOLE: usize = 8;
+/// Bytes of a complete number.
+const FULL_BYTES: usize = 8;
 
-/// A datagram of so many bytes with this number; the rest are zeroes.
+/// Returns a datagram of `len` bytes with this number, padded with zeros.
 pub(crate) fn stamped(number: u64, len: usize) -> Vec<u8> {
     let mut datagram = vec![0; len];
     datagram.iter_mut().zip(number.to_le_bytes()).for_each(|(to, byte)| *to = byte);
     datagram
 }
 
-/// The number of a datagram of which no neighbour's differs much from `near`; nothing if it has no bytes.
+/// Returns the number of a datagram, which is close to `near`; `None` if the datagram is empty.
 pub(crate) fn number(datagram: &[u8], near: u64) -> Option<u64> {
-    let len = datagram.len().min(WHOLE);
+    let len = datagram.len().min(FULL_BYTES);
     if len == 0 {
         return None;
     }
-    let mut bytes = [0; WHOLE];
+    let mut bytes = [0; FULL_BYTES];
     bytes[..len].copy_from_slice(&datagram[..len]);
     let found = u64::from_le_bytes(bytes);
-    if len == WHOLE {
+    if len == FULL_BYTES {
         return Some(found);
     }
-    let (circle, mask) = (1u64 << (8 * len), (1u64 << (8 * len)) - 1);
+    let (modulus, mask) = (1u64 << (8 * len), (1u64 << (8 * len)) - 1);
     let ahead = found.wrapping_sub(near) & mask;
-    // What would be before the first is ahead.
-    let behind = circle - ahead;
+    // Numbers below 0 are ahead.
+    let behind = modulus - ahead;
     let is_behind = ahead > 0 && behind < ahead && behind <= near;
     Some(if is_behind { near - behind } else { near.wrapping_add(ahead) })
 }
@@ -43,9 +43,9 @@ mod tests {
     }
 
     proptest! {
-        /// One byte tells datagrams apart that are up to 127 from one another; eight any.
+        /// One byte identifies numbers that differ by at most 127; eight bytes identify any.
         #[test]
-        fn a_neighbour_is_known(near in 0u64..1 << 62, ahead in -127i64..=127, len in 1usize..12) {
+        fn close_numbers_are_identified(near in 0u64..1 << 62, ahead in -127i64..=127, len in 1usize..12) {
             let sent = near.saturating_add_signed(ahead);
             prop_assert_eq!(number(&stamped(sent, len), near), Some(sent));
         }

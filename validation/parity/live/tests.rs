@@ -1,4 +1,4 @@
-//! Whole runs. No test depends on the speed of the machine: the bound on delays is an hour.
+//! Complete runs. No test depends on the speed of the machine: the bound on delays is an hour.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::Options;
@@ -6,7 +6,7 @@ use crate::run::live;
 use serde_json::Value;
 use std::path::Path;
 
-/// Three flows over a link on which 1.5 % are lost, between clocks that are wrong; a third of a megabit in all.
+/// Three flows, together a third of a megabit per second, over a link that loses 1.5 % and between wrong clocks.
 const SCENARIO: &str = r#"
 name = "pair"
 duration = "3s"
@@ -60,10 +60,10 @@ fn json(folder: &Path, file: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(folder.join(file)).unwrap()).unwrap()
 }
 
-/// All flows come through the link, bare and inside of DTLS, and leave the record of a run: every packet is accounted for, what was written came
-/// or was lost, and times are true ones, whatever the clocks of the ends show.
+/// All flows pass the link with and without DTLS and have a record: every packet is received, lost or in flight, and
+/// delays are in true time.
 #[test]
-fn flows_run_between_sockets_and_leave_a_record() {
+fn flows_between_sockets_have_a_record() {
     let folder = written(SCENARIO);
     for dtls in [false, true] {
         live(&options(folder.path(), dtls)).unwrap();
@@ -81,7 +81,7 @@ fn flows_run_between_sockets_and_leave_a_record() {
             assert!(sent >= 40.0, "{flow}");
             assert_eq!(sent, number(&flow["received_packets"]) + lost + number(&flow["in_flight_packets"]));
             let delay = &flow["one_way_delay_s"];
-            // A sender hears a while after it that a datagram went; one that goes at once has the whole way.
+            // A DCCP sender is notified of a transmission with delay; UDP datagrams have the complete path delay.
             let least = if flow["kind"] == "udp" { 0.01 } else { 0.001 };
             assert!((least..3.0).contains(&number(&delay["mean"])), "{flow}");
             // Each packet has at most 60 bytes of headers and options.
@@ -95,11 +95,11 @@ fn flows_run_between_sockets_and_leave_a_record() {
     }
 }
 
-/// What real sockets of one machine cannot be is said in a sentence, and nothing is left behind.
+/// Scenarios that need more than sockets of one machine are errors without a record.
 #[test]
-fn scenarios_that_cannot_run_so_are_refused() {
+fn unsupported_scenarios_are_errors() {
     let third = "[[link]]\nbetween = [\"b\", \"c\"]\nrate = \"5Mbps\"\ndelay = \"10ms\"\n";
-    for (text, said) in [
+    for (text, expected) in [
         (SCENARIO.to_owned() + third, "there are 3 nodes"),
         (SCENARIO.to_owned() + "[vary]\nseed = [1, 2]\n", "[vary] makes 2 runs"),
         (SCENARIO.replace("name = \"bare\"", "name = \"bare\"\ncount = 63"), "there are 65 flows"),
@@ -107,18 +107,15 @@ fn scenarios_that_cannot_run_so_are_refused() {
             SCENARIO.replace("kind = \"dccp\", ccid = 2", "kind = \"tfrc\""),
             "flow \"data\": its transport is neither `dccp` nor `udp`",
         ),
-        (
-            SCENARIO.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""),
-            "right would be from \"a\" to \"b\"",
-        ),
+        (SCENARIO.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""), "expected from \"a\" to \"b\""),
         (
             SCENARIO.replace("kind = \"cbr\", rate = \"240kbps\", size = \"600B\"", "kind = \"ftp\""),
-            "no times of its own",
+            "its source has no schedule",
         ),
     ] {
         let folder = written(&text);
         let error = live(&options(folder.path(), false)).unwrap_err().to_string();
-        assert!(error.contains(said), "{said}: {error}");
+        assert!(error.contains(expected), "{expected}: {error}");
         assert!(!folder.path().join("real/summary.json").exists());
     }
 }

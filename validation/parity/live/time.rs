@@ -1,17 +1,17 @@
-//! How late it is in a run between real sockets.
+//! The time of a run between real sockets.
 
 use headway_net::Clock;
 use headway_units::{Duration, Instant};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// So long nothing looks whether the user wants to stop.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Maximum time of a wait, after which threads check whether the run has failed.
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// The time of the run, which is the link's.
+/// Time of the run, which is that of the link.
 #[derive(Debug)]
 pub(crate) struct Time {
     clock: Clock,
-    /// When the run ends.
+    /// End of the run.
     pub(crate) end: Instant,
     failed: AtomicBool,
 }
@@ -25,22 +25,22 @@ impl Time {
         self.clock.now()
     }
 
-    /// Nobody goes on.
+    /// Stops all threads after an error.
     pub(crate) fn fail(&self) {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run is over at `now`, or nobody wants to go on.
+    /// Returns whether the run has ended by `now` or failed.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         now >= self.end || self.failed.load(Ordering::Relaxed)
     }
 
-    /// How long to wait at `now` for what is due at `next`, before it is looked again.
+    /// Returns the time to wait from `now` for an event at `next`, at most [`MAX_WAIT`].
     pub(crate) fn wait(&self, now: Instant, next: Option<Instant>) -> Duration {
-        next.map_or(self.end, |next| next.min(self.end)).since(now).min(PATIENCE)
+        next.map_or(self.end, |next| next.min(self.end)).since(now).min(MAX_WAIT)
     }
 
-    /// Waits for this instant; whether it has come before the end.
+    /// Waits until `until`. Returns whether the run continues then.
     pub(crate) fn sleep(&self, until: Instant) -> bool {
         loop {
             let now = self.now();

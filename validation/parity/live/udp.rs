@@ -1,27 +1,26 @@
-//! Both ends of a flow without a connection: what the program has goes at once.
-#![expect(clippy::disallowed_types, reason = "a program that sends plain UDP has a socket")]
+//! Both ends of a UDP flow: the sender sends datagrams immediately.
+#![expect(clippy::disallowed_types, reason = "an application that sends plain UDP has a socket")]
 
-use crate::ends::Ends;
-use crate::program::Program;
+use crate::application::Application;
+use crate::meters::Meters;
 use crate::sender::Sent;
 use crate::time::Time;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The largest payload.
-const LARGEST: usize = 65_535;
-/// So long nothing looks whether the run is over.
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
+/// Size of the receive buffer, above the largest UDP payload.
+const BUFFER_BYTES: usize = 65_535;
+/// Timeout of a read, after which the receiver checks whether the run has ended.
+const READ_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// One of the ends' sockets.
+/// Socket of one end.
 #[derive(Debug)]
 pub(crate) struct Socket(UdpSocket);
 
 impl Socket {
-    /// On this address.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok(Self(socket))
     }
 
@@ -30,38 +29,44 @@ impl Socket {
     }
 }
 
-/// Sends until the program stops or the run is over.
-pub(crate) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: &Ends, time: &Time) -> Sent {
-    if !time.sleep(program.start) {
+/// Sends until the application stops or the run meters.
+pub(crate) fn send(
+    socket: &Socket,
+    mut application: Application,
+    to: SocketAddr,
+    meters: &Meters,
+    time: &Time,
+) -> Sent {
+    if !time.sleep(application.start) {
         return Sent::default();
     }
     loop {
         let now = time.now();
-        if time.is_over(now) || program.has_stopped(now) {
+        if time.is_over(now) || application.has_stopped(now) {
             return Sent::default();
         }
-        for (datagram, _) in program.write(now, ends) {
+        for (datagram, _) in application.write(now, meters) {
             if let Err(error) = socket.0.send_to(&datagram, to) {
                 return Sent::failed(&error);
             }
         }
-        if !time.sleep(program.next(ends).unwrap_or(time.end)) {
+        if !time.sleep(application.next(meters).unwrap_or(time.end)) {
             return Sent::default();
         }
     }
 }
 
-/// Reads what comes until the run is over.
-pub(crate) fn receive(socket: &Socket, ends: &Ends, time: &Time) {
-    let mut buffer = vec![0; LARGEST];
+/// Reads datagrams until the end of the run.
+pub(crate) fn receive(socket: &Socket, meters: &Meters, time: &Time) {
+    let mut buffer = vec![0; BUFFER_BYTES];
     loop {
-        let come = socket.0.recv(&mut buffer);
+        let received = socket.0.recv(&mut buffer);
         let now = time.now();
         if time.is_over(now) {
             return;
         }
-        if let Some(datagram) = come.ok().and_then(|len| buffer.get(..len)) {
-            ends.came(now, datagram);
+        if let Some(datagram) = received.ok().and_then(|len| buffer.get(..len)) {
+            meters.on_received(now, datagram);
         }
     }
 }
