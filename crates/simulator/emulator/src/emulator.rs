@@ -104,7 +104,7 @@ pub struct DirectionCounts {
     pub duplicated_packets: u64,
     /// Delivered packets that a later packet has overtaken (RFC 4737 section 3.3).
     pub reordered_packets: u64,
-    /// Packets delivered at the other end.
+    /// Packets delivered at the far end of the link.
     pub delivered_packets: u64,
     /// IP bytes of the delivered packets.
     pub delivered_bytes: u64,
