@@ -10,6 +10,10 @@ import { fileURLToPath } from "node:url";
 import { createLinter, loadTextlintrc } from "textlint";
 
 const COLUMNS = 100;
+/** Findings that stay, each with the text of its line and the reason. */
+const EXCEPTIONS = [
+  { file: "crates/research/papers/src/reading.rs", line: /beside = \{\{ text/, reason: "a key of claims.toml" },
+];
 /** Words whose uses a reader judges. */
 const SUSPECTS = /\b(?:comes?|came|coming|takes?|took|behind|stands?|gives?|gave|lets?|goes|went|who|whose|what|likewise|else|alone)\b/i;
 const here = dirname(fileURLToPath(import.meta.url));
@@ -86,7 +90,9 @@ if (sample > 0) {
 let count = 0;
 for (const [name, text, wrong] of texts) {
   const { messages } = await linter.lintText(text, name.endsWith(".md") ? name : `${name}.md`);
-  for (const { line, column, message } of [...messages, ...wrong]) {
+  const lines = text.split("\n");
+  const isAccepted = ({ line }) => EXCEPTIONS.some((one) => one.file === name && one.line.test(lines[line - 1]));
+  for (const { line, column, message } of [...messages, ...wrong].filter((finding) => !isAccepted(finding))) {
     console.log(`${name}:${line}:${column}: ${message.split("\n")[0]}`);
     count += 1;
   }

@@ -433,7 +433,7 @@ fn whiskers_have_caps_of_half_the_width_of_their_box() {
         Element::all(&figure.svg).iter().filter(|e| e.is("circle")).map(|e| e.number("r")).collect()
     };
     assert_eq!(radii(&figure), [16.0; 3]);
-    // Beside the legend a plot has 648 px: 54 px for each of twelve places, of which a box of three groups has 0.8 x 0.7 / 3. That is 40
+    // Next to the legend a plot has 648 px: 54 px for each of twelve places, of which a box of three groups has 0.8 x 0.7 / 3. That is 40
     // units, a third is 13. The last circle is that of the legend.
     let narrow = radii(&sweep(3, |n| format!("g{n}"), 12).boxes().draw().unwrap());
     assert_eq!((narrow.len(), narrow[12]), (13, 16.0));
