@@ -138,7 +138,7 @@ fn input_files_do_not_overwrite_other_files() {
     place.write(file, &fs::read_to_string(from).unwrap());
     place.does("run voice.toml --out record");
     place.write(&format!("record/{file}"), "mine");
-    place.refuses("run demo.toml --out record --set duration=1s --set measure_from=0s", "would be written over");
+    place.refuses("run demo.toml --out record --set duration=1s --set measure_from=0s", "which would be overwritten");
     assert_eq!(place.read(&format!("record/{file}")), "mine");
     // The copy of a previous run may be replaced.
     place.does("run demo.toml --out other --set duration=1s --set measure_from=0s");

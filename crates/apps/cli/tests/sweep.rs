@@ -127,7 +127,7 @@ fn options_vary_keys_and_select_metrics() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
     let words = ["--vary", "link[0].rate=1Mbps,2Mbps", "--seeds", "5", "--metric", "flow[tcp].loss_ratio"];
     let shown = place.shows(&[&words[..], &["--against", "rate=1Mbps"]].concat());
-    assert!(shown.contains("less rate=1Mbps, 95 % interval (Welch)"), "{shown}");
+    assert!(shown.contains("difference from rate=1Mbps, 95 % interval (Welch)"), "{shown}");
     let json: serde_json::Value = serde_json::from_str(&place.shows(&[&words[..], &["--json"]].concat())).unwrap();
     assert_eq!((&json["keys"][0]["name"], &json["rows"][1]["values"][0]), (&"rate".into(), &"2Mbps".into()));
     assert_eq!(json["rows"][1]["metrics"][0]["runs"], 5);

@@ -8,8 +8,8 @@
 mod reading;
 
 use headway_record::plot::{
-    Chart, ChartLine, ChartPoint, Figure, Group, GroupPoint, LegendPlace, LineStyle, Run, Style, Sweep, XAxis, YAxis,
-    figures,
+    Chart, ChartBox, ChartLine, ChartPoint, Figure, Group, GroupPoint, LegendPlace, LineStyle, Run, Style, Sweep,
+    XAxis, YAxis, figures,
 };
 use headway_record::{SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
@@ -120,7 +120,7 @@ fn panels_of_other_lines_have_their_own_legend() {
     assert_eq!(legend, ["x", "red", "z", "red", "codel", "y", "codel"]);
 }
 
-/// Without a legend next to the plots, a panel's name is above it, where its plot begins, and takes 18 px. The legend below has 20 px for
+/// Without a legend next to the plots, a panel's name is above it, where its plot begins, and needs 18 px. The legend below has 20 px for
 /// its row and 14 px.
 #[test]
 fn names_of_panels_are_above_them() {
@@ -173,7 +173,7 @@ fn a_legend_ends_where_the_next_panel_begins() {
     assert_at(&drawn, "and 2 more", (744.0 + 32.0, 48.0 + 17.0 + 22.0 * 8.0));
 }
 
-/// A queue is pale behind its average and has its color; another run has the next color.
+/// A queue is a pale line below that of its average and has its color; another run has the next color.
 #[test]
 fn a_queue_has_the_color_of_its_average() {
     let queue = [("link", metric::QUEUE, [5.0, 6.0, 7.0]), ("link", metric::RED_AVERAGE, [1.0, 2.0, 3.0])];
@@ -449,7 +449,7 @@ fn of_one_run(many: usize, label: impl Fn(usize) -> String) -> Chart {
 
 /// The heading and each entry have 22 px of the 372 px next to a plot. 15 entries fit; of more 14 are shown, and how many are not.
 #[test]
-fn a_legend_next_to_a_plot_counts_what_does_not_fit() {
+fn a_legend_beside_a_plot_counts_what_does_not_fit() {
     for many in [14, 15, 16, 30] {
         let figure = of_one_run(many, |n| format!("g{n}")).draw().unwrap();
         let found = texts(&figure);
@@ -491,13 +491,174 @@ fn a_legend_below_a_plot_counts_what_does_not_fit() {
     }
 }
 
-/// Columns of a legend below a plot have 960 - 2 x 14 px, which are 3728 units. Labels of 37 characters with 46 px next to them take 1223
-/// units and fit in three columns, those of 38 characters take 1252 units and fit in two.
+/// Columns of a legend below a plot have 960 - 2 x 14 px, which are 3728 units. Labels of 37 characters with 46 px next to them need 1223
+/// units and are in three columns, those of 38 characters need 1252 units and are in two. Longer labels than 48 characters are cut.
 #[test]
 fn a_legend_below_a_plot_has_as_many_columns_as_fit() {
-    for (length, rows) in [(37, 2), (38, 3)] {
+    for (length, rows) in [(37, 2), (38, 3), (60, 3)] {
         let rest = length - 1;
         let figure = of_one_run(6, |n| format!("g{n:x>rest$}")).draw_styled(&below()).unwrap();
         assert_eq!(size(&figure), (960.0, 420.0 + 20.0 * f64::from(1 + rows) + 14.0), "{length}");
+        let cut = texts(&figure).iter().filter(|word| word.starts_with('g') && word.ends_with("...")).count();
+        assert_eq!(cut, if length > 48 { 6 } else { 0 });
     }
+}
+
+/// Width and height are from 200 to 4000 px. A picture is never lower than its words need.
+#[test]
+fn sizes_have_bounds() {
+    let of = |width: u32, height: Option<u32>| {
+        let drawn = chart(XAxis::Numbers, YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]);
+        size(&drawn.draw_styled(&Style { width, height, ..Style::default() }).unwrap())
+    };
+    assert_eq!(of(199, Some(500)), (200.0, 500.0));
+    assert_eq!(of(201, Some(500)), (201.0, 500.0));
+    assert_eq!(of(4000, Some(4000)), (4000.0, 4000.0));
+    assert_eq!(of(4001, Some(4001)), (4000.0, 4000.0));
+    assert_eq!(of(960, Some(199)), of(960, Some(200)));
+    // Words of 13 px need 48 px for the title, 26 px for the title of the axis and 120 px for the plot. Those of a picture of 200 px
+    // have 10 px.
+    assert_eq!(of(960, Some(300)).1, 300.0);
+    assert!((of(960, Some(1)).1 - 200.0).abs() <= 1.0);
+    let four = table(&["w", "x", "y", "z"].map(|link| (link, metric::QUEUE, [1.0, 10.0, 1.0])));
+    let low = figure(&[("run", &four)], &Style { height: Some(300), ..Style::default() });
+    // Four panels of 96 px.
+    assert_eq!(size(&low).1, 48.0 + 4.0 * 96.0 + 26.0);
+}
+
+/// A number below an axis has 58 px, one next to it 30 px. A plot of 300 px has 300 - 28 - 68 = 204 px for numbers, which is room for three;
+/// a panel of 96 px has room for three, too. There are eleven and seven numbers at most.
+#[test]
+fn axes_have_as_many_numbers_as_they_have_room_for() {
+    let points = [(0.0, 0.0, 0.0), (10.0, 10.0, 0.0)];
+    let numbers = |figure: &Figure| -> Vec<String> {
+        texts(figure).into_iter().filter(|word| number(word).is_some()).map(str::to_owned).collect()
+    };
+    let drawn = |width: u32| {
+        let of = chart(XAxis::Numbers, YAxis::FromZero, LineStyle::Claimed, &points);
+        numbers(&of.draw_styled(&Style { width, ..Style::default() }).unwrap())
+    };
+    let even = ["0", "2", "4", "6", "8", "10"];
+    let all = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
+    let sorted = |mut words: Vec<String>| {
+        words.sort();
+        words
+    };
+    let expected = |parts: &[&[&str]]| sorted(parts.concat().into_iter().map(str::to_owned).collect());
+    assert_eq!(sorted(drawn(300)), expected(&[&["0", "5", "10"], &even]));
+    assert_eq!(sorted(drawn(960)), expected(&[&all, &even]));
+    let four = table(&["w", "x", "y", "z"].map(|link| (link, metric::QUEUE, [0.0, 10.0, 10.0])));
+    let low = figure(&[("run", &four)], &Style { height: Some(300), ..Style::default() });
+    let three: &[&str] = &["0", "5", "10"];
+    // Next to the legend a panel has 744 - 28 - 68 = 648 px for numbers of time, which is room for eleven.
+    assert_eq!(sorted(numbers(&low)), expected(&[three, three, three, three, &all, &all, &all, &all]));
+}
+
+/// The title of the vertical axis has 14 px, or less if it is too long: 372 px without the 50 px below the plot and with 12 px are 1336 units,
+/// and a character of 14 px has 30.24 units. 8 px is the least.
+#[test]
+fn long_titles_of_axes_are_smaller() {
+    for (length, pixels) in [(10, 14), (44, 14), (45, 13), (60, 10), (73, 8), (300, 8)] {
+        let title = "y".repeat(length);
+        let drawn = chart(XAxis::Numbers, YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]);
+        let figure = Chart { y_title: title.clone(), ..drawn }.draw().unwrap();
+        let elements = Element::all(&figure.svg);
+        let found = elements.iter().find(|e| e.is("text") && e.text == title).unwrap();
+        assert!(
+            (found.number("font-size") - f64::from(4 * pixels)).abs() <= 0.5,
+            "{length}: {}",
+            found.get("font-size")
+        );
+    }
+}
+
+/// A title has 19 px, and a character is 0.54 times as wide: 932 px are 90 characters. A longer title is cut.
+#[test]
+fn long_titles_are_cut() {
+    let title = |length: usize| {
+        let drawn = chart(XAxis::Numbers, YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]);
+        let figure = Chart { title: "\u{e4}".repeat(length), ..drawn }.draw().unwrap();
+        texts(&figure)[0].to_owned()
+    };
+    assert_eq!(title(90), "\u{e4}".repeat(90));
+    assert_eq!(title(91), "\u{e4}".repeat(87) + "...");
+}
+
+/// Up to eight lines are lines, and a queue with its average is one of them. Nine are a band.
+#[test]
+fn averages_and_their_queues_are_one_line_each() {
+    let queue = [("link", metric::QUEUE, [5.0, 6.0, 7.0]), ("link", metric::RED_AVERAGE, [1.0, 2.0, 3.0])];
+    let both = table(&queue);
+    let labels: Vec<String> = (0..9).map(|n| format!("run {n}")).collect();
+    let bands = |many: usize| {
+        let runs: Vec<(&str, &SeriesTable)> = labels[..many].iter().map(|label| (label.as_str(), &both)).collect();
+        figure(&runs, &Style::default()).svg.matches("<polygon").count()
+    };
+    assert_eq!(bands(8), 0);
+    assert!(bands(9) > 0);
+}
+
+/// Boxes are explained below the entries of the legend, if there is room.
+#[test]
+fn boxes_are_explained() {
+    let notes = |many: usize| -> Vec<String> {
+        let figure = sweep(many, |n| format!("g{n}"), 3).boxes().draw().unwrap();
+        texts(&figure)
+            .into_iter()
+            .filter(|word| word.contains(": ") || word.ends_with(" more"))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(notes(2), ["box: quartiles, median, mean", "whiskers: up to 1.5 times the box"]);
+    assert_eq!(notes(15), [""; 0], "all entries are shown, and no room is left");
+    assert!(!texts(&sweep(2, |n| format!("g{n}"), 3).lines().draw().unwrap()).iter().any(|word| word.contains("box")));
+}
+
+/// A box without a width is not drawn, and neither is one that is wider than 10^15 or, on a logarithmic axis, than 30 powers of ten.
+#[test]
+fn boxes_have_a_width() {
+    let boxes = |x: XAxis, width: f64| {
+        let of = ChartBox { label: String::new(), color: 0, x: 5.0, width, samples: vec![1.0, 2.0, 3.0] };
+        let chart = chart(x, YAxis::Values, LineStyle::Claimed, &[]);
+        Chart { boxes: vec![of], ..chart }.draw().unwrap().svg.matches("<polygon").count()
+    };
+    for (width, drawn) in [(0.0, 0), (-1.0, 0), (f64::NAN, 0), (1.0, 1), (1e15, 1), (1.1e15, 0)] {
+        assert_eq!(boxes(XAxis::Numbers, width), drawn, "{width}");
+    }
+    assert_eq!([30.0, 30.1].map(|width| boxes(XAxis::Logarithm, width)), [1, 0]);
+}
+
+/// Places whose names are numbers at unequal distances are not to scale, and the title of the axis states it.
+#[test]
+fn unequal_steps_are_not_to_scale() {
+    let title = |names: [&str; 3]| {
+        let x = XAxis::Places(names.map(str::to_owned).into());
+        let figure = chart(x, YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]).draw().unwrap();
+        texts(&figure).into_iter().find(|word| word.starts_with("across")).map(str::to_owned)
+    };
+    assert_eq!(title(["1", "2", "4"]).as_deref(), Some("across, not to scale"));
+    assert_eq!(title(["1", "2", "3"]).as_deref(), Some("across"));
+}
+
+/// Lines that differ in marks have dashes, too; other lines have none.
+#[test]
+fn only_lines_with_marks_have_dashes() {
+    for (style, dashed) in [(LineStyle::Marked, true), (LineStyle::Steps, true), (LineStyle::Measured, false)] {
+        let mut chart = chart(XAxis::Numbers, YAxis::Values, style, &[(0.0, 1.0, 0.0), (1.0, 2.0, 0.0)]);
+        chart.lines[0].color = 1;
+        assert_eq!(chart.draw().unwrap().svg.contains("stroke-dasharray"), dashed, "{style:?}");
+    }
+}
+
+/// The numbers below a line with marks are those of its points, unless they are too close for their words.
+#[test]
+fn numbers_of_an_axis_are_those_of_the_points() {
+    let below = |xs: [f64; 3]| -> Vec<String> {
+        let points = xs.map(|x| (x, 500.0, 0.0));
+        let figure = chart(XAxis::Numbers, YAxis::FromZero, LineStyle::Marked, &points).draw().unwrap();
+        let found = words(&figure).into_iter().filter(|(word, _, y)| number(word).is_some() && *y > 366.0);
+        found.map(|(word, ..)| word.to_owned()).collect()
+    };
+    assert_eq!(below([1.0, 4.5, 10.0]), ["1", "4.5", "10"]);
+    assert_eq!(below([0.0, 0.1, 10.0]), ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
 }

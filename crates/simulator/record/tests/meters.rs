@@ -190,7 +190,7 @@ fn distributions_are_added() {
     assert_eq!(Distribution::sum(&[]), Distribution::default());
 }
 
-/// The bytes of a copy count in the throughput, and in nothing else. A copy is counted where its packet was sent.
+/// The bytes of a copy count only in the throughput. A copy is counted where its packet was sent.
 #[test]
 fn copies_of_packets_are_counted_apart() {
     let mut meter = FlowMeter::new(&one_to_five());

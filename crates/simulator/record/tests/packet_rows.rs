@@ -167,7 +167,7 @@ fn many_links_and_flows_have_wider_numbers() {
     }
 }
 
-/// 2^32 - 1 ns fit into 32 bits; one more takes ticks of 10 ns, and ten times as many take ticks of 100 ns. Times are rounded down.
+/// 2^32 - 1 ns fit into 32 bits; one more needs ticks of 10 ns, and ten times as many need ticks of 100 ns. Times are rounded down.
 #[test]
 fn ticks_are_as_long_as_a_batch_needs() {
     const MOST: u64 = u32::MAX as u64;
@@ -206,7 +206,7 @@ fn ticks_are_one_second_at_most() {
     }
 }
 
-/// Names are in the metadata as JSON, and the index is in the footer and gives the bytes of each batch.
+/// Names are in the metadata as JSON, and the index, which lists the bytes of each batch, is in the footer.
 #[test]
 fn a_file_describes_itself() {
     let mut rows = PacketRows::new(&names(1, 2));

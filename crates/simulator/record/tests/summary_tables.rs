@@ -143,9 +143,9 @@ fn long_names_are_shortened() {
     }
 }
 
-/// An attacker that sent nothing has no ratio of answers to what it sent. Of 2000 B answered with 500 B it is 0.25.
+/// An attacker that sent nothing has no ratio of answers to sent bytes. Of 2000 B answered with 500 B it is 0.25.
 #[test]
-fn answers_are_compared_with_what_an_attacker_sent() {
+fn answers_are_compared_with_sent_bytes() {
     let mut of = summary(vec![], vec![], vec![]);
     let attacker = |name: &str, sent_bytes| AttackerSummary {
         name: name.into(),
@@ -161,7 +161,7 @@ fn answers_are_compared_with_what_an_attacker_sent() {
     assert_eq!([found[2][10], found[3][10]], ["-", "0.25"], "{table}");
 }
 
-/// A link that no packet came to is left out. Of eight packets two are dropped; the columns for copies, reordering and RED exist if a link
+/// A link at which no packet arrived is left out. Of eight packets two are dropped; the columns for copies, reordering and RED exist if a link
 /// has a number there.
 #[test]
 fn links_have_the_columns_that_they_need() {

@@ -1,7 +1,9 @@
 //! Charts that a sweep makes: labels, headings, lines and boxes as `docs/src/plots.md` defines them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::plot::{Chart, ChartPoint, Group, GroupPoint, LineStyle, Sweep, XAxis, YAxis};
+use headway_record::plot::{
+    Chart, ChartPoint, Group, GroupPoint, LineStyle, Sweep, XAxis, YAxis, is_drawable, whole_intervals,
+};
 
 fn group(label: &str, points: &[(f64, &[f64])]) -> Group {
     let point = |(x, samples): &(f64, &[f64])| GroupPoint { x: *x, samples: samples.to_vec() };
@@ -74,7 +76,7 @@ fn a_line_has_the_mean_and_interval_of_each_point() {
     assert_eq!(labels(&chart), ["red", "codel"]);
     assert_eq!(chart.lines.iter().map(|line| line.color).collect::<Vec<_>>(), [0, 1]);
     assert!(chart.lines.iter().all(|line| line.style == LineStyle::Marked));
-    // From left to right; 10^15 can be drawn, and what is beyond cannot.
+    // From left to right; 10^15 can be drawn, larger numbers cannot.
     assert_eq!(points(&chart.lines[0].points), [(5.0, 7.0), (10.0, 1e15), (20.0, 2.0)]);
     let errors: Vec<f64> = chart.lines[0].points.iter().map(|point| point.error).collect();
     assert_eq!(errors[..2], [0.0, 0.0]);
@@ -200,4 +202,21 @@ fn points_without_a_place_are_counted() {
         chart.omitted_points()
     };
     assert_eq!([-0.5, -0.49, 1.49, 1.5].map(line), [1, 0, 0, 1]);
+}
+
+/// After at least three intervals a last one is whole if it has 0.9 of the shortest of them.
+#[test]
+fn a_last_interval_is_whole_from_nine_tenths_on() {
+    let of = |last: f64| whole_intervals(&[0.0, 10.0, 20.0, 30.0, last]);
+    assert_eq!([39.5, 39.0, 38.9, 31.0].map(of), [5, 5, 4, 4]);
+    // The shortest of 10, 20 and 5 is 5.
+    assert_eq!([39.5, 39.4].map(|last| whole_intervals(&[0.0, 10.0, 30.0, 35.0, last])), [5, 4]);
+    assert_eq!(whole_intervals(&[0.0, 10.0, 20.0, 21.0]), 4, "two intervals before it are too few");
+}
+
+/// Numbers up to 10^15 can be drawn.
+#[test]
+fn numbers_up_to_a_bound_can_be_drawn() {
+    assert!([0.0, -3.5, 1e15, -1e15].into_iter().all(is_drawable));
+    assert!(![1.000_001e15, -1.000_001e15, f64::NAN, f64::INFINITY, f64::NEG_INFINITY].into_iter().any(is_drawable));
 }
