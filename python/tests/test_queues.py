@@ -160,7 +160,7 @@ def test_constructor_errors_and_missing_choose():
 
 
 def test_flows_that_accept_no_queue():
-    with pytest.raises(ScenarioError, match="tcp-newreno decides itself") as caught:
+    with pytest.raises(ScenarioError, match="tcp-newreno has no rate controller") as caught:
         call(None, "tcp-newreno").run(queues={"call": Fifo})
     assert caught.value.key == "flow[call].send_queue"
     with pytest.raises(ValueError, match="no flow 'cal'"):

@@ -73,7 +73,7 @@ fn loss_bursts_have_two_notations() {
         ("mean = 0.02", "small.toml:8:1: link[0].loss.run: mean needs a run"),
         ("mean = 0.9, run = 2", "link[0].loss.run: 2 is too short for a mean of 0.9"),
         ("mean = 0.1, run = 2, to_bad = 0.1", "link[0].loss.to_bad: to_bad conflicts with mean and run"),
-        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; write one below 1"),
+        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; a mean below 1"),
         ("p = 0.1", "link[0].loss: unknown key \"p\""),
     ] {
         let error = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap_err();
@@ -341,8 +341,8 @@ fn limits_of_marks_and_of_packets_in_flight() {
         ("kind = \"red\", mark_limit = -1", "queue.mark_limit: -1 is out of range: from 0 to 100"),
         ("kind = \"red\", mark_limit = \"two\"", "or a number above 1 such as 2 to mark always"),
         ("kind = \"red\", automatic_bottom = \"ns3\"", "queue.automatic_bottom"),
-        ("kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"", "queue.limit: is counted in packets"),
-        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "queue.drop: the arriving packet is dropped"),
+        ("kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"", "queue.limit: counts packets with counts = \"in-flight\""),
+        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "which drops the arriving packet"),
     ] {
         let error = queue(keys).unwrap_err();
         assert!(error.contains(expected), "{keys}:\n{error}");
