@@ -97,7 +97,10 @@ fn a_run_with_late_datagrams_is_not_valid() {
     let (status, out, messages) = running.end("-TERM");
     assert_eq!(status, Some(1));
     assert!(out.contains("to the server") && out.contains("release"), "{out}");
-    assert!(messages.starts_with("headway: this run is not valid: the 99th percentile of the release error is "), "{messages}");
+    assert!(
+        messages.starts_with("headway: this run is not valid: the 99th percentile of the release error is "),
+        "{messages}"
+    );
 }
 
 #[test]

@@ -341,7 +341,10 @@ fn limits_of_marks_and_of_packets_in_flight() {
         ("kind = \"red\", mark_limit = -1", "queue.mark_limit: -1 is out of range: from 0 to 100"),
         ("kind = \"red\", mark_limit = \"two\"", "or a number above 1 such as 2 to mark always"),
         ("kind = \"red\", automatic_bottom = \"ns3\"", "queue.automatic_bottom"),
-        ("kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"", "queue.limit: counts packets with counts = \"in-flight\""),
+        (
+            "kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"",
+            "queue.limit: counts packets with counts = \"in-flight\"",
+        ),
         ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "which drops the arriving packet"),
     ] {
         let error = queue(keys).unwrap_err();
