@@ -193,7 +193,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
           if (packets > 0) expect(text).toContain(`${packets} ${words}`);
         }
         const most = Math.max(...unsent.map(({ late }) => late));
-        expect(text.includes("late by then")).toBe(most > 0);
+        expect(text.includes("past their deadline")).toBe(most > 0);
         if (most > 0)
           expect(text).toContain(`late by ${whole(queue.mean_lateness_s!)} ms on average, at most ${whole(most)} ms`);
         // The table has the same values with more digits.
