@@ -221,17 +221,18 @@ impl Stream {
 }
 
 /// Checks that each datagram has one final outcome, which is its last event. It may be open only if fewer than 16 later
-/// datagrams have one: the reports on the end of a stream may be lost. No datagram is received twice, or without having been sent. Returns the number
+/// datagrams are reported as delivered: reports on the end of a stream may be lost. No datagram is received twice, or without having been sent. Returns the number
 /// of each outcome.
 pub(crate) fn accounted(
     (sent, fates, received): &(u64, BTreeMap<u64, Vec<Fate>>, Received),
 ) -> BTreeMap<&'static str, u64> {
     let mut sums = BTreeMap::new();
     let has_outcome = |fates: &[Fate]| fates.iter().any(Fate::is_final);
-    let settled: BTreeSet<u64> = fates.iter().filter(|(_, fates)| has_outcome(fates)).map(|(id, _)| *id).collect();
+    let delivered = fates.iter().filter(|(_, fates)| fates.last() == Some(&Fate::Delivered));
+    let delivered: BTreeSet<u64> = delivered.map(|(id, _)| *id).collect();
     for id in 0..*sent {
         let fates = fates.get(&id).unwrap_or_else(|| panic!("no event reports {id}"));
-        let is_last = !has_outcome(fates) && settled.range(id..).take(16).count() < 16;
+        let is_last = !has_outcome(fates) && delivered.range(id..).take(16).count() < 16;
         let ends = fates.iter().filter(|fate| fate.is_final()).count();
         assert!(is_last || ends == 1 && fates.last().is_some_and(Fate::is_final), "{id}: {fates:?}");
         let name = match fates.last() {
