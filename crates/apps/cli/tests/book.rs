@@ -28,7 +28,7 @@ const KINDS: [(&str, &str); 9] = [
 /// Requirements of blocks that are not run, with the number of blocks.
 const NEEDS: &[(&str, usize)] = &[
     ("cargo", 1),
-    ("cargo-mutants", 2),
+    ("cargo-mutants", 3),
     ("cluster", 3),
     ("ffmpeg", 1),
     ("minutes", 6),

@@ -221,8 +221,8 @@ impl Stream {
 }
 
 /// Checks that each datagram has one final outcome, which is its last event. It may be open only if fewer than 16 later
-/// datagrams are reported as delivered: reports on the end of a stream may be lost. No datagram is received twice, or without having been sent. Returns the number
-/// of each outcome.
+/// datagrams are reported as delivered: reports on the end of a stream may be lost. No datagram is received twice, or
+/// without having been sent. Returns the number of each outcome.
 pub(crate) fn accounted(
     (sent, fates, received): &(u64, BTreeMap<u64, Vec<Fate>>, Received),
 ) -> BTreeMap<&'static str, u64> {
