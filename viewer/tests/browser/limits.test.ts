@@ -42,11 +42,13 @@ describe("a page with missing data", () => {
     const other = await serve([old]);
     const { page, complaints, close } = await open(served.browser, `${other.url}#t=1.2`);
     await page.getByText("--trace packets").waitFor();
-    expect(await drawn(page)).toEqual({
-      flying: 0,
-      waiting: sample(served.one, "west->east", "queue_packets", 1.2),
-      falling: 0,
-    });
+    await expect
+      .poll(() => drawn(page))
+      .toEqual({
+        flying: 0,
+        waiting: sample(served.one, "west->east", "queue_packets", 1.2),
+        falling: 0,
+      });
     expect(await page.getByText("This record has no times of discarded packets").count()).toBe(1);
     await page.getByText("No findings.").waitFor();
     expect(complaints).toEqual([]);
