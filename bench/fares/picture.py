@@ -5,7 +5,7 @@ NONE, HALF, ALL = (0xD5, 0x5E, 0x00), (0xFF, 0xFF, 0xFF), (0x56, 0xB4, 0xE9)
 CELL_W, CELL_H, LEFT, TOP, GAP = 74, 20, 150, 56, 14
 
 
-def colour(percent):
+def color(percent):
     low, high, part = (NONE, HALF, percent / 50) if percent < 50 else (HALF, ALL, percent / 50 - 1)
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in zip(low, high))
 
@@ -17,7 +17,7 @@ def text(x, y, words, anchor="middle", more=""):
 def field(x, y, row):
     audio, pictures = row["audio_pct"], row["pictures_pct"]
     title = f'{row["call"]}, {row["queue"]}: {audio:.1f} % of audio and {pictures:.1f} % of pictures in time'
-    box = f'<rect x="{x}" y="{y}" width="{CELL_W - 2}" height="{CELL_H - 2}" fill="{colour(pictures)}" stroke="#999" stroke-width="0.5"/>'
+    box = f'<rect x="{x}" y="{y}" width="{CELL_W - 2}" height="{CELL_H - 2}" fill="{color(pictures)}" stroke="#999" stroke-width="0.5"/>'
     return f"<g><title>{title}</title>{box}{text(x + CELL_W / 2 - 1, y + CELL_H / 2 + 3, f'{audio:.0f} / {pictures:.0f}')}</g>"
 
 

@@ -1,7 +1,7 @@
 """Draws the ratios of friendliness.csv: a line for each kind of TCP and queue, with intervals."""
 
 # Colors of Okabe and Ito.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 360, 60, 190, 40, 50
 MAX_RATIO = 2.5
 
@@ -32,14 +32,14 @@ def svg(cases):
     for count in sorted({case["flows_of_each"] for case in cases}):
         parts.append(text(x(count), HEIGHT - BOTTOM + 18, str(count)))
     lines = list(dict.fromkeys((case["beside"], case["queue"]) for case in cases))
-    for number, ((beside, queue), colour) in enumerate(zip(lines, COLOURS)):
+    for number, ((beside, queue), color) in enumerate(zip(lines, COLORS)):
         points = [(x(case["flows_of_each"]), case["ratio"], case["ratio_ci95"]) for case in cases
                   if (case["beside"], case["queue"]) == (beside, queue)]
         path = " ".join(f"{at:.1f},{y(ratio):.1f}" for at, ratio, _ in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y(ratio - ci):.1f}" y2="{y(ratio + ci):.1f}" stroke="{colour}" stroke-width="2"/>'
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
+        parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y(ratio - ci):.1f}" y2="{y(ratio + ci):.1f}" stroke="{color}" stroke-width="2"/>'
                   for at, ratio, ci in points if ci]
         label_y = TOP + 20 + 22 * number
-        parts.append(f'<line x1="{WIDTH - RIGHT + 14}" x2="{WIDTH - RIGHT + 38}" y1="{label_y - 4}" y2="{label_y - 4}" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<line x1="{WIDTH - RIGHT + 14}" x2="{WIDTH - RIGHT + 38}" y1="{label_y - 4}" y2="{label_y - 4}" stroke="{color}" stroke-width="2"/>')
         parts.append(text(WIDTH - RIGHT + 44, label_y, f"{beside}, {queue}", "start"))
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -59,7 +59,7 @@ pub(crate) fn pictures<'a>(
     for figure in &claims.figures {
         let mut lines: Vec<ChartLine> = Vec::new();
         let mut sources = Vec::new();
-        for (colour, line) in figure.lines.iter().enumerate() {
+        for (color, line) in figure.lines.iter().enumerate() {
             let metric = line.metric.as_ref().unwrap_or(&figure.metric).as_str();
             let cells: Vec<String> = expand(&line.cells, &Bindings::new())?.into_iter().map(|cell| cell.name).collect();
             let value = |style: LineStyle, place: usize, cell: &str| match style {
@@ -77,7 +77,7 @@ pub(crate) fn pictures<'a>(
                 if !points.is_empty() {
                     let known = points.iter().map(|point| cells[point.x as usize].clone()).collect();
                     sources.push(Source::Cells { metric, cells: known });
-                    lines.push(ChartLine { label: line.label.clone(), color: colour, style, points });
+                    lines.push(ChartLine { label: line.label.clone(), color, style, points });
                 }
             }
         }
@@ -111,7 +111,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
     let curve = |line: &Sampled| results.curves.get(&line.cell)?.get(&key(&line.entity, &line.metric));
     let mut lines: Vec<ChartLine> = Vec::new();
     let mut sources = Vec::new();
-    for (colour, line) in timeline.lines.iter().enumerate() {
+    for (color, line) in timeline.lines.iter().enumerate() {
         let Some(curve) = curve(line) else { continue };
         let drawn = if line.metric == metric::THROUGHPUT { whole_intervals(&curve.at_s) } else { curve.at_s.len() };
         let points = |values: &[f64], errors: &[Option<f64>]| {
@@ -126,7 +126,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
         for (style, points) in
             [(LineStyle::SingleRun, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]
         {
-            lines.push(ChartLine { label: line.label.clone(), color: colour, style, points });
+            lines.push(ChartLine { label: line.label.clone(), color, style, points });
             sources.push(Source::Curve(line));
         }
     }

@@ -175,8 +175,8 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn std(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    (values.iter().map(|value| (value - centre) * (value - centre)).sum::<f64>() / values.len() as f64).sqrt()
+    let center = mean(values);
+    (values.iter().map(|value| (value - center) * (value - center)).sum::<f64>() / values.len() as f64).sqrt()
 }
 
 fn values(samples: Vec<(f64, f64)>) -> Vec<f64> {

@@ -155,9 +155,9 @@ impl Forge {
     }
 }
 
-/// Returns a uniformly distributed number within 2^bits around `centre`.
-fn near(random: &mut Random, centre: Seq48, bits: u32) -> Seq48 {
-    centre + random.below(1 << bits) - (1 << bits) / 2
+/// Returns a uniformly distributed number within 2^bits around `center`.
+fn near(random: &mut Random, center: Seq48, bits: u32) -> Seq48 {
+    center + random.below(1 << bits) - (1 << bits) / 2
 }
 
 #[cfg(test)]
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn guesses_stay_within_the_unknown_bits() {
         let mut random = Random::new(1, "near");
-        let centre = Seq48::new(3);
+        let center = Seq48::new(3);
         for _ in 0..1000 {
-            assert!(near(&mut random, centre, 4).is_within(centre - 8, centre + 7));
+            assert!(near(&mut random, center, 4).is_within(center - 8, center + 7));
         }
     }
 }

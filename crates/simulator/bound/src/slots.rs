@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(arrivals(&[(0, Some(50)), (10, None), (20, Some(70))]), [50, 60, 70]);
         // Delays 50 and 90 at 0 and 40: 60 at 10, 80 at 30.
         assert_eq!(arrivals(&[(0, Some(50)), (10, None), (30, None), (40, Some(130))]), [50, 70, 110, 130]);
-        // Reordered neighbours.
+        // Reordered neighbors.
         assert_eq!(arrivals(&[(0, Some(100)), (10, None), (20, Some(60))]), [100, 80, 60]);
         // Simultaneous departures.
         assert_eq!(arrivals(&[(5, Some(50)), (5, None), (5, Some(51))]), [50, 50, 51]);

@@ -65,8 +65,8 @@ fn more_than_eight_lines_are_combined() {
     let kept = run(&named, &[]);
     let of_two = delays(&[("n=1", &kept), ("n=2", &kept)], false);
     assert_eq!((labels(&of_two), of_two.heading.as_str()), (vec!["1", "2"], "n"));
-    let colours: Vec<usize> = chart(&named[..8]).lines.iter().map(|line| line.color).collect();
-    assert_eq!(colours, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let colors: Vec<usize> = chart(&named[..8]).lines.iter().map(|line| line.color).collect();
+    assert_eq!(colors, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 /// The share above a time has a logarithmic axis; a quarter of the frames is complete, and three quarters are not.

@@ -161,8 +161,8 @@ fn distributions_are_named_after_what_differs() {
         let chart = sweep(XAxis::Numbers, groups).distributions(false, XAxis::Numbers);
         assert_eq!((labels(&chart), chart.heading.as_str()), (expected, heading));
         assert!(chart.lines.iter().all(|line| line.style == LineStyle::Steps));
-        let colours: Vec<usize> = chart.lines.iter().map(|line| line.color).collect();
-        assert_eq!(colours, (0..colours.len()).collect::<Vec<_>>());
+        let colors: Vec<usize> = chart.lines.iter().map(|line| line.color).collect();
+        assert_eq!(colors, (0..colors.len()).collect::<Vec<_>>());
     }
     let of = sweep(places(&["droptail", "red"]), vec![group("tcp", &[(1.0, &[1.0]), (0.0, &[2.0])])]);
     assert_eq!(labels(&of.distributions(false, XAxis::Numbers)), ["red", "droptail"]);

@@ -41,6 +41,6 @@ mod series;
 mod sessions;
 mod spacing;
 mod speech;
-mod tcp_behaviour;
+mod tcp_behavior;
 mod udpm;
 mod yardstick;

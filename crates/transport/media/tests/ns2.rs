@@ -158,7 +158,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().chain(b).map(|x| (below(a, *x) - below(b, *x)).abs()).fold(0.0, f64::max)
 }
 
-fn correlation_of_neighbours(gaps: &[f64]) -> f64 {
+fn correlation_of_neighbors(gaps: &[f64]) -> f64 {
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance: f64 = gaps.iter().map(|g| (g - mean) * (g - mean)).sum();
     gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / variance
@@ -178,7 +178,7 @@ fn dithered_intervals_are_distributed_as_in_ns2() {
         assert!(distance < 0.1232, "seed {seed}: {distance}");
         // Jitter around a fixed grid instead of a random walk would give -0.5.
         for gaps in [&ours, &ns2] {
-            let correlation = correlation_of_neighbours(gaps);
+            let correlation = correlation_of_neighbors(gaps);
             assert!(correlation.abs() < 0.147, "seed {seed}: {correlation}");
         }
         // The mean interval is that of the rate: five standard errors of 501 uniform draws of width 8 ms.

@@ -1,7 +1,6 @@
 //! Connection with a source, and the delivery of its datagrams.
 
-use super::console::Console;
-use super::console::plural;
+use super::console::{Console, plural};
 use super::delays::DelayMeter;
 use super::receiving::ReverseFlow;
 use super::recv::failure;

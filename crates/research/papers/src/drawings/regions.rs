@@ -11,7 +11,7 @@ const LEFT_PX: f64 = 60.0;
 const TOP_PX: f64 = 30.0;
 const POINTS: u32 = 1200;
 /// Colors of the regions: green, yellow, red.
-const COLOURS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];
+const COLORS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];
 
 /// Draws the regions of the first link with RED; none if the scenario has none.
 pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
@@ -30,8 +30,8 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
     let y = |probability: f64| TOP_PX + (1.0 - probability) * HEIGHT_PX;
     let mut canvas = Canvas::new(LEFT_PX + WIDTH_PX + 40.0, TOP_PX + HEIGHT_PX + 60.0);
     let regions = [(0.0, start, "no packet dropped"), (start, end, "dropped at random"), (end, most, "all dropped")];
-    for ((from, to, name), colour) in regions.into_iter().zip(COLOURS) {
-        canvas.rectangle((x(from), TOP_PX), (x(to) - x(from), HEIGHT_PX), 0.0, colour);
+    for ((from, to, name), color) in regions.into_iter().zip(COLORS) {
+        canvas.rectangle((x(from), TOP_PX), (x(to) - x(from), HEIGHT_PX), 0.0, color);
         canvas.text(((x(from) + x(to)) / 2.0, TOP_PX - 8.0), Anchor::Middle, name);
     }
     let curve: Vec<(f64, f64)> = averages.iter().map(|average| (x(*average), y(probability(*average)))).collect();

@@ -70,7 +70,7 @@ impl Scale {
 pub(super) struct AxisScale {
     /// Range of coordinates.
     pub(super) range: Range<f64>,
-    /// Coordinates and labels of the ticks; a label between two categories is empty.
+    /// Coordinates and labels of the ticks.
     pub(super) ticks: Vec<(f64, String)>,
 }
 
@@ -84,11 +84,8 @@ impl AxisScale {
         } else {
             (0..names.len()).map(|n| n as f64).collect()
         };
-        let name = |at: f64| {
-            let nearest = at.round();
-            let known = (at - nearest).abs() < 1e-6 && nearest >= 0.0;
-            known.then(|| names.get(nearest as usize)).flatten().map(|name| printable(name)).unwrap_or_default()
-        };
+        // Ticks of more than MAX_NAMED_PLACES are whole numbers, too.
+        let name = |at: f64| names.get(at.round() as usize).map(|name| printable(name)).unwrap_or_default();
         Self { ticks: at.into_iter().map(|at| (at, name(at))).collect(), range }
     }
 

@@ -61,10 +61,11 @@ fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &
             if labels != known {
                 add_entries(&mut legend, panel);
             }
-            // The legend may extend to the next panel with a title.
-            let next = panels[index + 1..].iter().position(|below| !below.title.is_empty());
-            let available = next.map_or(own_height, |between| panel_height * (between as i32 + 1));
-            legend.draw_in_column(frame, &column.clone().shrink((0, top), size(column.dim_in_pixel().0)), available)?;
+            legend.draw_in_column(
+                frame,
+                &column.clone().shrink((0, top), size(column.dim_in_pixel().0)),
+                own_height,
+            )?;
         }
         known = labels;
     }
