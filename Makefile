@@ -2,15 +2,15 @@
 .POSIX:
 CARGO = cargo
 DEMO = out/demo
-HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
+PROGRAM = $${CARGO_TARGET_DIR:-target}/release/headway
 
 .PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
 
 ## Builds Headway, runs TCP and an encoded video over one bottleneck, and draws the result.
 demo: toolchain
 	$(CARGO) build --release --quiet --package headway-cli
-	$(HEADWAY) run scenarios/demo.toml --out $(DEMO) --again
-	$(HEADWAY) plot $(DEMO)
+	$(PROGRAM) run scenarios/demo.toml --out $(DEMO) --again
+	$(PROGRAM) plot $(DEMO)
 
 ## All checks of CI, except for instructions and cache misses.
 test: toolchain locks fmt lint traceability arithmetic
@@ -97,7 +97,7 @@ pictures: viewer demo
 papers: toolchain
 	$(CARGO) build --release --quiet --package headway-cli
 	for paper in papers/*/; do id=$$(basename $$paper); \
-	  $(HEADWAY) papers run $$id --full && papers/store $$id out/papers/$$id || exit 1; done
+	  $(PROGRAM) papers run $$id --full && papers/store $$id out/papers/$$id || exit 1; done
 
 .PHONY: toolchain
 toolchain:
