@@ -86,8 +86,8 @@ pub(crate) struct RunOptions {
 pub(crate) struct SweepOptions {
     /// Scenario file, with or without a `[vary]` section.
     pub(crate) scenario: PathBuf,
-    /// Vary a key over a list or range of values, such as `link[0].rate=1Mbps,2Mbps` or `link[*].delay=10ms..100ms/10`.
-    /// May be repeated.
+    /// Vary a key over a list or range of values, such as `link[0].rate=1Mbps,2Mbps` or `link[*].delay=10ms..100ms/10`
+    /// (10 values from 10 ms to 100 ms). May be repeated; every combination of values is run.
     #[arg(long = "vary", value_name = "KEY=V1,V2,..")]
     pub(crate) varies: Vec<String>,
     /// Number of seeds, from 1 to 100000; the seeds are 1 to N [default: the seeds of the scenario].
@@ -103,31 +103,34 @@ pub(crate) struct SweepOptions {
     /// Also report the differences from a baseline, which is one value of a varied key, such as `queue=droptail`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) against: Option<String>,
-    /// Compute the differences between runs of the same seed (paired). Without this option, their intervals are
-    /// Welch's.
+    /// Compute the differences of --against between runs of the same seed. Without this option, the runs are
+    /// independent samples, and the intervals of their differences are Welch's.
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
-    /// Also draw a chart of each metric over this varied key, as SVG and PNG. Values of other varied keys are averaged
-    /// for each seed.
+    /// Also draw a chart of each metric over this varied key, as SVG and PNG. If other keys are varied, too, the
+    /// samples are the means over their values, one for each seed.
     #[arg(long, value_name = "KEY")]
     pub(crate) plot: Option<String>,
     /// Draw one line for each value of this varied key. Requires --plot.
     #[arg(long, value_name = "KEY", requires = "plot")]
     pub(crate) by: Option<String>,
-    /// Use a logarithmic horizontal axis. All values of the key must be above 0. Requires --plot.
+    /// Use a logarithmic horizontal axis. All values of the key must be above 0. Requires --plot; not with --boxes or
+    /// --cdf.
     #[arg(long, requires = "plot", conflicts_with_all = ["boxes", "cdf"])]
     pub(crate) log_x: bool,
     /// Draw box plots (quartiles and whiskers) instead of means with intervals. Requires --plot.
     #[arg(long, requires = "plot")]
     pub(crate) boxes: bool,
-    /// Draw cumulative distributions over the runs instead of means with intervals. Requires --plot.
+    /// Draw the cumulative distribution of each metric over the runs, one line for each value of the key of --plot,
+    /// instead of means with intervals. Requires --plot.
     #[arg(long, requires = "plot", conflicts_with = "boxes")]
     pub(crate) cdf: bool,
-    /// Add seeds until the half-width of each 95 % interval is below this share of its mean, such as `5%` (above 0%,
-    /// below 100%). A metric that is the same in all runs has no interval; it is reported as constant after 10 seeds.
+    /// Add seeds until half the width of the 95 % interval of each metric is at most this share of its mean, such as
+    /// `5%` (above 0%, below 100%). A metric with a mean near 0 may need the maximum of --max-seeds. A metric that is
+    /// the same in all runs has no interval; it is reported as constant after 10 seeds.
     #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision, allow_hyphen_values = true)]
     pub(crate) precision: Option<Probability>,
-    /// Maximum number of seeds with --precision; not below the number of seeds at the start [default: 1000].
+    /// Maximum number of seeds with --precision, at least the initial number of seeds [default: 1000].
     #[arg(long, alias = "most", value_name = "N", value_parser = max_seeds, requires = "precision", allow_negative_numbers = true)]
     pub(crate) max_seeds: Option<u32>,
     /// Folder for the dataset [default: out/NAME-sweep, with the name of the scenario].
@@ -299,11 +302,13 @@ pub(crate) struct QueuesOptions {
     /// First seed. The runs use consecutive seeds.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) first_seed: u64,
-    /// Name of the flow [default: the only flow with a send queue and packets that have a lifetime].
+    /// Name of the flow. Required if several flows have a send queue and packets with a lifetime (a deadline)
+    /// [default: the only such flow].
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
-    /// Send queue to compare, with options that differ from its defaults, such as `sure-first,margin=2`. May be
-    /// repeated [default: every kind, and the queue of the scenario if its options differ].
+    /// Send queue to compare, with keys of `send_queue` in a scenario that differ from their defaults, such as
+    /// `sfdps1,rtt_share=0`. May be repeated [default: every kind, and the queue of the scenario if its options
+    /// differ].
     #[arg(long = "queue", value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queues: Vec<String>,
     /// Also report each queue with exact knowledge of every packet's future delay (oracle).
@@ -340,7 +345,7 @@ pub(crate) struct ProxyOptions {
     /// Rate of the link in each direction, such as 2Mbps.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<String>,
-    /// Mahimahi trace of the link's capacity in each direction, instead of a rate. Each line is the time in ms at which
+    /// Mahimahi trace of the link's capacity in each direction, instead of a rate. Each line is a time in ms at which
     /// 1504 bytes may be sent.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "scenario"])]
     pub(crate) capacity: Option<PathBuf>,
@@ -359,11 +364,12 @@ pub(crate) struct ProxyOptions {
     /// Seed of the link's random number generators [default: the seed of the scenario, or 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Largest 99th percentile of the lateness of datagrams in a valid run. The resolution of Mahimahi is 1ms.
+    /// Maximum timing error of the emulator in a valid run: the 99th percentile of the time by which datagrams are sent
+    /// later than the link model computes. Above it, the final report lists the reason and the exit status is 1.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
     /// Maximum number of simultaneous clients, from 1 to 65535. Each client uses a socket, within the limit of open
-    /// files. Datagrams of further clients are dropped, and the run is invalid.
+    /// files. Datagrams of further clients are dropped; the run is then not valid and the exit status is 1.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65535), allow_negative_numbers = true)]
     pub(crate) max_clients: u32,
     /// Print a line of JSON each second and one at the end, instead of a table at the end.
@@ -376,17 +382,17 @@ pub(crate) struct ProxyOptions {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PapersCommand {
-    /// List the papers with the number of their claims and the parameters that they do not state.
+    /// List the built-in papers: the number of claims of each, and the parameters that the paper does not state.
     List,
-    /// Run the experiments (cells) of a paper. Write its tables and figures with the numbers of the paper, ns-2 and
-    /// Headway.
+    /// Run the experiments of a paper. Write its tables and figures with the numbers of the paper, ns-2 and Headway.
     Run {
         /// Name of a built-in paper, or folder of another paper.
         id: String,
         #[command(flatten)]
         options: PapersOptions,
     },
-    /// Run missing experiments and check each claim. Fails if a derivable claim does not hold.
+    /// Run missing experiments and check each claim. The exit status is 1 if a claim that follows from the text of the
+    /// paper (class "derivable") is not reproduced, at least in its trend.
     Check {
         /// Name of a built-in paper, or folder of another paper [default: all built-in papers].
         id: Option<String>,
@@ -403,8 +409,9 @@ pub(crate) enum PapersCommand {
         id: String,
         /// Figure, table or claim, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
         name: Option<String>,
-        /// Folder with the results, one subfolder with a `results.json` for each paper. Missing cells are taken from
-        /// the built-in results [default: out/papers, then papers, then the built-in results].
+        /// Folder with the results, one subfolder with a `results.json` for each paper. The result of each experiment
+        /// is taken from the first of these sources that has it: this folder, then the results that are built into the
+        /// program [default: out/papers, then papers].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -423,8 +430,9 @@ pub(crate) enum PapersCommand {
         /// Output file; `-` is standard output.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]
         output: PathBuf,
-        /// Folder with the results, one subfolder with a `results.json` for each paper. Missing cells are taken from
-        /// the built-in results [default: out/papers, then papers, then the built-in results].
+        /// Folder with the results, one subfolder with a `results.json` for each paper. The result of each experiment
+        /// is taken from the first of these sources that has it: this folder, then the results that are built into the
+        /// program [default: out/papers, then papers].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -435,14 +443,15 @@ pub(crate) struct PapersOptions {
     /// Use more seeds and longer runs, and sweep the parameters that the paper does not state.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Run only this experiment (cell). `*` matches any characters. Claims that need other cells are "not run". May be
-    /// repeated.
+    /// Run only this experiment, by the name of its cell in `claims.toml`. `*` matches any characters. Claims that need
+    /// other experiments have the verdict "not run". May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
-    /// Run only the cells of this figure, table or claim, such as fig6, table2 or lan.fig3.a. May be repeated.
+    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. May be repeated.
     #[arg(long = "only", value_name = "NAME")]
     pub(crate) only: Vec<String>,
-    /// Stored results (`results.json`) that supply the cells that are not run, and the verdicts that need these cells.
+    /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
+    /// are also taken from this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) onto: Option<PathBuf>,
     /// Folder for records, tables and figures [default: out/papers/ID].

@@ -11,29 +11,39 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("controlled").multiple(true).args(["controller", "spacing"]))]
 pub(crate) struct EndpointOptions {
-    /// PEM file with the certificate and private key of this endpoint. The file is created if it is missing and keeps
-    /// the fingerprint constant between runs [default: a new certificate for each run].
+    /// PEM file with the certificate and private key of this endpoint. If the file is missing, it is created with a new
+    /// certificate. With the same file the fingerprint is the same in each run [default: a new certificate for each
+    /// run].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) identity: Option<PathBuf>,
     /// Disable DTLS. On-path attackers can then read and forge packets. Both endpoints must set this option.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// Rate controller: tfrc, tcp-like, tfrc-sp, or an experimental controller that both endpoints must name. Options
-    /// use the keys of scenario files, such as `udpm,levels=5` [default: the first of tfrc, tcp-like and tfrc-sp that
-    /// the peer accepts].
+    /// Rate controller of the connection. tfrc: smooth rate of the TCP throughput equation. tcp-like: window of SACK
+    /// TCP. tfrc-sp: as tfrc, for small packets. Experimental controllers, which both endpoints must set: udpm (the
+    /// receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the rate),
+    /// spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none (no
+    /// rate control). Options are the keys of the controller in a scenario, such as `udpm,levels=5` for five rates
+    /// [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// Transmission rate of the network interface of this host, such as 100Mbps. Required by the controllers spacing
-    /// and spacing-fixed.
+    /// and spacing-fixed, whose gaps begin at the end of a packet's transmission.
     #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate, allow_hyphen_values = true)]
     pub(crate) line_rate: Option<Rate>,
-    /// Filter that selects the losses of received data that reduce the rate: uddj, guarded, zigzag, mbiaz or spike. The
-    /// peer must set --controller tfrc-filtered, or a --loss-filter for the data that it receives [default: no filter].
+    /// Loss filter for the data that this endpoint receives: only losses that the filter attributes to congestion
+    /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: as far as
+    /// losses are more frequent with long queues or high rates. zigzag: losses followed by a long one-way delay. mbiaz:
+    /// losses that the time between arrivals does not explain. spike: losses while one-way delays are near their
+    /// maximum. This option selects the controller tfrc-filtered, which the peer must select, too, with --controller
+    /// tfrc-filtered or --loss-filter [default: no filter; every loss reduces the rate].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
     pub(crate) loss_filter: Option<String>,
-    /// Scheme that spaces the packets of sent data: fixed, ad-hoc, damped or equation. The peer must set --controller
-    /// spacing-fixed, spacing or spacing-equation, or a --spacing for the data that it sends [default: the spacing of
-    /// the controller].
+    /// Gap between the packets that this endpoint sends. fixed: a constant gap, 1ms unless `spacing` is set. ad-hoc:
+    /// the gap doubles after a loss and becomes shorter without one. damped: as ad-hoc, but a loss after a shortening
+    /// only restores the gap before it. equation: even gaps at the rate of tfrc. This option selects the controller
+    /// spacing-fixed (fixed), spacing (ad-hoc, damped) or spacing-equation (equation). The peer must select the same
+    /// controller, with --controller or --spacing [default: the controller decides when to send].
     #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
     pub(crate) spacing: Option<String>,
     /// Print a line of JSON each second and one at the end.
@@ -50,15 +60,16 @@ pub(crate) struct DelayOptions {
     /// Measure one-way delays. The sender then adds a Timestamp option to each packet: 6 bytes, 8 with padding.
     #[arg(long)]
     pub(crate) delays: bool,
-    /// Deadline of a datagram after its packet was sent, such as 150ms. Reports the share of datagrams that arrived on
-    /// time. Implies --delays.
+    /// Deadline of a datagram, counted from the time its packet left the sender, such as 150ms. Reports the share of
+    /// datagrams that arrived on time. The clocks need not be synchronized: delays have a stated error of about half of
+    /// the shortest round trip. Implies --delays.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvOptions {
-    /// Local address for senders to connect to. Port 0 selects a free port.
+    /// Local address to which senders connect. Port 0 selects a free port.
     #[arg(value_name = "ADDRESS:PORT")]
     pub(crate) listen: String,
     #[command(flatten)]
@@ -79,8 +90,8 @@ pub(crate) struct RecvOptions {
     /// Exit when the first connection ends.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Further senders are refused ("Too
-    /// Busy").
+    /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Connections of further senders are
+    /// refused with a Reset ("Too Busy"). Metrics and records add up all senders.
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
@@ -140,8 +151,8 @@ pub(crate) struct SendOptions {
     /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
-    /// Size of the datagrams of a file or of standard input, in bytes [default: the largest that fits in a packet for
-    /// --file; length prefixes for --stdin].
+    /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
+    /// packet, with --stdin the length before each datagram].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
     /// Stop after this time, such as 60s. Queued datagrams are sent for one more second [default: when all data of the
@@ -212,7 +223,8 @@ pub(crate) struct WatchOptions {
 /// Send queue.
 #[derive(Debug, Args)]
 pub(crate) struct QueueOptions {
-    /// Send queue, such as `sure-first,limit=64packets` [default: sfdps2].
+    /// Send queue, with keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default sends by
+    /// priority, then by expiry, and drops datagrams that would arrive too late, except the last [default: sfdps2].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
 }
@@ -229,8 +241,9 @@ pub(crate) struct MediaOptions {
     /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
-    /// Queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf
-    /// [default: the method of --queue].
+    /// Queueing method of these datagrams, in place of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
+    /// score, patient, priority or edf, each with the order and the drops of the send queue of this name [default: the
+    /// method of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) method: Option<QueueMethod>,
 }
