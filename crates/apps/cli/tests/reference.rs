@@ -176,9 +176,25 @@ impl<'a> Keys<'a> {
         other
     }
 
+    /// Returns a list of the values of a key with their meanings, if the schema has these. Dialects have a page.
+    fn meanings(&self, key: &str, property: &'a Value) -> String {
+        let alternatives = property["anyOf"].as_array().into_iter().flatten();
+        let schemas = std::iter::once(property).chain(alternatives).map(|schema| self.resolve(schema));
+        let described = schemas.filter(|(name, _)| *name != Some("Dialect"));
+        let values = described.filter_map(|(_, schema)| schema["oneOf"].as_array()).flatten();
+        let mut list = String::new();
+        for value in values {
+            if let (Some(name), Some(meaning)) = (value["const"].as_str(), value["description"].as_str()) {
+                let item = format!("- `\"{name}\"`: {}", meaning.replace('\n', " "));
+                writeln!(list, "{}", wrapped(&item, 98).replace('\n', "\n  ")).unwrap();
+            }
+        }
+        if list.is_empty() { list } else { format!("\nValues of `{key}`:\n\n{list}") }
+    }
+
     /// Appends the section of a table.
     fn section(&mut self, page: &mut String, Table { path, kind, schema }: Table<'a>) {
-        let mut rows = String::new();
+        let (mut rows, mut lists) = (String::new(), String::new());
         let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (key, property) in schema["properties"].as_object().unwrap() {
@@ -194,6 +210,7 @@ impl<'a> Keys<'a> {
             let meaning = property["description"].as_str().unwrap_or_default().replace('|', "\\|").replace('\n', " ");
             let mark = if required.contains(&key.as_str()) { ", required" } else { "" };
             writeln!(rows, "| `{key}`{mark} | {values} | {meaning} |").unwrap();
+            lists.push_str(&self.meanings(key, property));
         }
         let title = match (path.as_str(), kind) {
             ("", _) => "The file".to_owned(),
@@ -202,12 +219,12 @@ impl<'a> Keys<'a> {
         };
         writeln!(page, "\n## {title}\n").unwrap();
         if !rows.is_empty() {
-            write!(page, "| key | values | meaning |\n|---|---|---|\n{rows}").unwrap();
+            write!(page, "| key | values | meaning |\n|---|---|---|\n{rows}{lists}").unwrap();
         }
         for (index, (other, keys)) in others.iter().enumerate() {
             let line = format!("As for `{other}`: {}.", keys.join(", "));
             let gap = if index > 0 || !rows.is_empty() { "\n" } else { "" };
-            writeln!(page, "{gap}{}", wrapped(&line)).unwrap();
+            writeln!(page, "{gap}{}", wrapped(&line, 100)).unwrap();
         }
         if rows.is_empty() && others.is_empty() {
             writeln!(page, "No keys.").unwrap();
@@ -217,15 +234,15 @@ impl<'a> Keys<'a> {
 
 /// Returns the title of a page and the text below it.
 fn head(title: &str, text: &str) -> String {
-    format!("# {title}\n\n{}\n", wrapped(text))
+    format!("# {title}\n\n{}\n", wrapped(text, 100))
 }
 
-/// Wraps a line at 100 columns.
-fn wrapped(line: &str) -> String {
+/// Wraps a line at `width` columns. No line begins with a mark of a list.
+fn wrapped(line: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {
         let last = lines.last_mut().unwrap();
-        if !last.is_empty() && last.len() + 1 + word.len() > 100 {
+        if !last.is_empty() && last.len() + 1 + word.len() > width && !["+", "-", "*"].contains(&word) {
             lines.push(word.to_owned());
         } else {
             *last = format!("{last} {word}").trim_start().to_owned();
@@ -264,7 +281,7 @@ fn the_pages_of_keys_have_each_table_of_the_schema() {
         keys.section(&mut pages[page], table);
     }
     for ((name, _, _, _), page) in PAGES.iter().zip(pages) {
-        assert!(!page.contains("](crate"), "{name}: a description has a link of rustdoc");
+        assert!(!page.contains("](crate") && !page.contains("[`"), "{name}: a description has a link of rustdoc");
         check(name, &page);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Probability that a packet is delayed.
     pub share: Probability,
-    /// Delay of these packets.
+    /// Time by which a delayed packet is delayed.
     pub delay: Duration,
 }
 

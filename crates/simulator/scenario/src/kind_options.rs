@@ -53,7 +53,11 @@ impl<R: JsonSchema> JsonSchema for KindOptions<R> {
 
     /// Returns the schema of the kinds, each with the key `dialect` and without additional properties.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let dialect = generator.subschema_for::<Dialect>().to_value();
+        let mut dialect = generator.subschema_for::<Dialect>().to_value();
+        let text = "Dialect of the options of this table: the implementation whose defaults they have.";
+        if let Some(dialect) = dialect.as_object_mut() {
+            dialect.insert("description".into(), text.into());
+        }
         let mut schema = R::json_schema(generator);
         let kinds = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut());
         for kind in kinds.into_iter().flatten().filter_map(|kind| kind.as_object_mut()) {

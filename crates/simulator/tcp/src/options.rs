@@ -71,8 +71,8 @@ options! {
 
         /// Maximum segments that one event releases; absent: limited by the window (ns-2 `maxburst_`).
         Usual max_burst: Option<QueueSize> = None;
-        /// Maximum random delay of each release, uniform from 0, which breaks phase effects (ns-2 `overhead_`); at most
-        /// 1s, the minimum timeout of RFC 6298.
+        /// Maximum random delay before segments that the window permits are sent, uniform from 0, which breaks phase
+        /// effects (ns-2 `overhead_`); at most 1s, the minimum timeout of RFC 6298.
         Usual overhead: Duration = Duration::ZERO;
         /// Whether segments are paced SRTT / cwnd apart (Aggarwal, Savage and Anderson 2000). Fast retransmits and
         /// segments before the first round-trip sample are not delayed. Excludes `overhead`.

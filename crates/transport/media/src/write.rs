@@ -77,9 +77,9 @@ impl WriteSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Sizes {
-    /// IP packets including headers, as [`WriteSize::Wire`].
+    /// IP packets including headers.
     Wire,
-    /// Application data, as [`WriteSize::Payload`].
+    /// Application data without headers.
     Payload,
 }
 

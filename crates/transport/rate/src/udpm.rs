@@ -43,7 +43,7 @@ pub struct UdpmOptions {
     pub interval: Duration,
     /// Round-trip time used by the receiver for `decide = "round-trip"`.
     pub round_trip: RoundTrip,
-    /// Number of times that a round may halve the scale.
+    /// Number of times that losses of one round may halve the index of the rate.
     pub halve: Halve,
     /// Whether round trips that include a silence count, in place of Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,

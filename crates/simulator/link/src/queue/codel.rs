@@ -26,16 +26,16 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Capacity of the queue; further packets are dropped, and CoDel does not count these drops (section 5.4).
+    /// Capacity of the queue; further packets are dropped, and CoDel does not count these drops (RFC 8289 section 5.4).
     pub limit: QueueSize,
-    /// Minimum standing queue delay that is accepted; above 0s. (TARGET, section 4.3.)
+    /// Minimum standing queue delay that is accepted; above 0s. (TARGET, RFC 8289 section 4.3.)
     pub target: Duration,
     /// How long all packets must have waited at least `target` before one is dropped: about the longest round-trip
-    /// time; above 0s. (INTERVAL, section 4.2.)
+    /// time; above 0s. (INTERVAL, RFC 8289 section 4.2.)
     pub interval: Duration,
     /// Whether a time of exactly `interval` above `target` is enough for a drop.
     pub above_for: AboveFor,
-    /// Nothing is dropped while at most this many bytes wait after the departing packet (section 5.6).
+    /// Nothing is dropped while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -58,7 +58,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AboveFor {
-    /// The interval or longer (section 5.6: `now >= first_above_time`).
+    /// The interval or longer (RFC 8289 section 5.6: `now >= first_above_time`).
     Interval,
     /// Longer than the interval (Linux, ns-3: `now > first_above_time`).
     Longer,
@@ -80,7 +80,7 @@ pub enum CeThresholdMarks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterMark {
-    /// The time when the mark was due, as after a drop (section 5.5, Linux).
+    /// The time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
     Due,
     /// The time when the packet was marked (ns-3).
     Set,

@@ -26,8 +26,9 @@ pub struct Backlog {
     pub bytes: u64,
     /// Whether the transmitter is idle.
     pub idle: bool,
-    /// How long it has been idle, in seconds. If this is a whole number of packet times, RED's result depends on the
-    /// last bit, which is equal to that of ns-2: see [`Moment`](headway_engine::Moment).
+    /// Time for which the transmitter has been idle, in s; only if [`idle`](Self::idle). RED counts the whole packet
+    /// times in it. If their number is exact, rounding decides the count; this value is bit-identical to that of ns-2
+    /// (see [`Moment`](headway_engine::Moment)), so the counts are equal.
     pub idle_s: f64,
 }
 

@@ -55,9 +55,9 @@ pub struct Options {
     pub k: f64,
     /// Queueing delay up to which the native AQM of the L queue marks nothing. (minTh.)
     pub min_th: Duration,
-    /// Width of the ramp above `min_th`, at the end of which it marks everything; above 0s.
+    /// Width of the ramp above `min_th`, at the end of which the native AQM of the L queue marks everything; above 0s.
     pub range: Duration,
-    /// It marks nothing while at most this many packets are in the L queue, with the departing one. (Th_len.)
+    /// Number of packets in the L queue, with the departing one, up to which its native AQM marks nothing. (Th_len.)
     pub th_len: u32,
     /// Which queue is served next.
     pub scheduler: Scheduler,

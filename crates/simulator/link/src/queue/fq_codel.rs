@@ -25,11 +25,11 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Capacity of all queues together, in packets (section 5.2.3).
+    /// Capacity of all queues together, in packets (RFC 8290 section 5.2.3).
     pub limit: QueueSize,
-    /// Number of queues, 1 to 65536 (section 5.2.5).
+    /// Number of queues, 1 to 65536 (RFC 8290 section 5.2.5).
     pub flows: u32,
-    /// Bytes per round of a queue, 256B to 1MiB (section 5.2.4).
+    /// Bytes per round of a queue, 256B to 1MiB (RFC 8290 section 5.2.4).
     pub quantum: Bytes,
     /// CoDel's minimum standing queue delay that is accepted, in each queue; above 0s.
     pub target: Duration,
@@ -41,9 +41,9 @@ pub struct Options {
     pub maxpacket: Bytes,
     /// Which bytes are compared with `maxpacket`.
     pub maxpacket_of: MaxpacketOf,
-    /// Whether ECN-capable packets are marked instead of dropped (section 5.2.6).
+    /// Whether ECN-capable packets are marked instead of dropped (RFC 8290 section 5.2.6).
     pub ecn: bool,
-    /// ECN-capable packets that have waited longer than this are marked (section 5.2.7). If absent: none.
+    /// ECN-capable packets that have waited longer than this are marked (RFC 8290 section 5.2.7). If absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Which packets `ce_threshold` marks.
@@ -56,19 +56,20 @@ pub struct Options {
     pub inverse_sqrt: InverseSqrt,
     /// Resolution of CoDel's times, 1ns to 1ms; times are rounded down to a multiple of it.
     pub tick: Duration,
-    /// Maximum number of packets that are dropped at once above the limit, 1 to 65536 (section 4.1).
+    /// Maximum number of packets that are dropped at once, from the queue with the most bytes, when the limit is
+    /// exceeded: 1 to 65536 (RFC 8290 section 4.1).
     pub drop_batch: u32,
     /// Unit of the half of the longest queue that is dropped above the limit.
     pub drop_half_of: HalfOf,
     /// Which of several queues with the most bytes loses packets.
     pub drop_tie: DropTie,
-    /// Whether CoDel counts these drops as its own (Linux).
+    /// Whether CoDel counts packets that are dropped above the limit as its own drops (Linux).
     pub drop_counts: bool,
     /// Whether a queue that alone holds `limit` packets drops arriving packets instead of its head (ns-3).
     pub limit_each: bool,
     /// When the credits of a queue are spent.
     pub spent_at: SpentAt,
-    /// Transition of a new queue that is found empty.
+    /// Next state of a new queue that is found empty.
     pub retire: Retire,
 }
 
@@ -76,7 +77,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxpacketOf {
-    /// Bytes in the queue (section 4.2: CoDel runs on that queue).
+    /// Bytes in the queue (RFC 8290 section 4.2: CoDel runs on that queue).
     Queue,
     /// Bytes in all queues (Linux).
     All,
@@ -86,7 +87,7 @@ pub enum MaxpacketOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalfOf {
-    /// Packets (section 4.1).
+    /// Packets (RFC 8290 section 4.1).
     Packets,
     /// Bytes (Linux, ns-3).
     Bytes,
@@ -116,9 +117,9 @@ pub enum SpentAt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retire {
-    /// It moves to the end of the old queues, and becomes inactive when it is found empty there (section 4.2).
+    /// It moves to the end of the old queues, and becomes inactive when it is found empty there (RFC 8290 section 4.2).
     BehindOld,
-    /// The same, except that it becomes inactive immediately if there are no old queues (Linux).
+    /// As `behind-old`, except that it becomes inactive immediately if there are no old queues (Linux).
     AtOnceIfAlone,
 }
 
@@ -261,7 +262,7 @@ impl FqCodel {
         ((u128::from(mixed) * u128::from(self.options.flows)) >> 64) as u32
     }
 
-    /// Drops packets of the queue with the most bytes (section 4.1).
+    /// Drops packets of the queue with the most bytes (RFC 8290 section 4.1).
     fn drop_batch<T: Item>(&mut self, pool: &mut Pool<T>, decisions: &mut VecDeque<Decision>) {
         let most = self.flows.iter().map(|flow| flow.queue.bytes()).max().unwrap_or_default();
         let mut longest = self.flows.iter_mut().filter(|flow| flow.queue.bytes() == most);

@@ -57,9 +57,10 @@ pub struct Options {
     /// Mean packet size: nothing is dropped early while at most two of these wait. (MEAN_PKTSIZE, for which the RFC
     /// gives no value.)
     pub mean_pktsize: Bytes,
-    /// Unit of these two packets, and whether the probability depends on the size of the arriving packet.
+    /// Unit of the two packets of `mean_pktsize`, and whether the probability depends on the size of the arriving
+    /// packet.
     pub unit: Unit,
-    /// Whether ECN-capable packets are marked instead of dropped (section 5.1).
+    /// Whether ECN-capable packets are marked instead of dropped (RFC 8033 section 5.1).
     pub ecn: bool,
     /// Drop probability from which on ECN-capable packets are dropped, too. (mark_ecnth, MAX_ECNTH.)
     pub mark_ecnth: Probability,
@@ -71,11 +72,11 @@ pub struct Options {
     pub delay: Delay,
     /// Bytes per measurement of the departure rate, with `delay = "dequeue-rate"`; 1B to 64KiB. (DQ_THRESHOLD.)
     pub dq_threshold: Bytes,
-    /// Whether drops are spaced (section 5.4, accu_prob).
+    /// Whether drops are spaced (RFC 8033 section 5.4, accu_prob).
     pub derandomize: bool,
     /// Whether marks count as drops for the spacing (accu_prob).
     pub mark_resets: bool,
-    /// Whether the probability rises by at most 0.02 per update once it is 0.1 (section 5.5).
+    /// Whether the probability rises by at most 0.02 per update once it is 0.1 (RFC 8033 section 5.5).
     pub cap_adjustment: bool,
     /// When the drop probability decays.
     pub decay: Decay,
@@ -90,7 +91,7 @@ pub struct Options {
     /// Which delay, while it is below half of the reference, prevents early drops.
     pub spared_by: SparedBy,
     /// Whether PIE becomes active when a third of the limit waits, and inactive when the probability is 0 and both
-    /// delays are below half of the reference (section 5.3).
+    /// delays are below half of the reference (RFC 8033 section 5.3).
     pub inactive_below: bool,
 }
 
@@ -98,9 +99,9 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// While the current and the last delay are 0 (section 4.2, appendix A).
+    /// While the current and the last delay are 0 (RFC 8033 section 4.2, appendix A).
     Zero,
-    /// While the current and the last delay are below half of the reference (appendix B).
+    /// While the current and the last delay are below half of the reference (RFC 8033 appendix B).
     Half,
     /// While the current and the last delay are 0 and no packet waits (Linux).
     Empty,
@@ -110,7 +111,7 @@ pub enum Decay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SparedBy {
-    /// The delay of the last update (section 4.1).
+    /// The delay of the last update (RFC 8033 section 4.1).
     Old,
     /// The delay that is measured now (Linux).
     Current,
@@ -120,12 +121,13 @@ pub enum SparedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// When there is no congestion: drop_prob is 0, and both delays are below half of the reference (section 4.4).
+    /// When there is no congestion: drop_prob is 0, and both delays are below half of the reference (RFC 8033 section
+    /// 4.4).
     Uncongested,
     /// At the first packet, and at the first packet after each 1.5 s without congestion. During it drop_prob is 0
     /// (ns-3, `m_burstState`).
     AfterRest,
-    /// As in section 4.4, but each departure subtracts the time since the last departure from the allowance. An update
+    /// As `uncongested`, but each departure subtracts the time since the last departure from the allowance. An update
     /// without congestion renews the allowance and restarts the spacing of drops (Linux).
     Departures,
 }
@@ -134,7 +136,7 @@ pub enum Burst {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Bytes; all packets have the same probability (section 4.1).
+    /// Bytes; all packets have the same probability (RFC 8033 section 4.1).
     Bytes,
     /// The unit of the limit: two packets of any size, if it counts packets. If it counts bytes, two mean packets, and
     /// the probability is proportional to the size of the packet (ns-3, `DropEarly`).
@@ -215,7 +217,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The controller of the drop probability, without packets (section 4.2).
+/// The controller of the drop probability, without packets (RFC 8033 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Control {
     drop_prob: f64,
@@ -300,7 +302,7 @@ impl Pie {
         }
     }
 
-    /// Updates the drop probability (section 4.2, `calculate_drop_prob` of appendix A).
+    /// Updates the drop probability (RFC 8033 section 4.2, `calculate_drop_prob` of appendix A).
     fn calculate_drop_prob(&mut self) {
         let Self { options, qdelay_ref, control, .. } = self;
         let (packets, bytes) = self.queue.waiting();
@@ -359,7 +361,7 @@ impl Pie {
         control.qdelay_old = delay;
     }
 
-    /// Returns whether the arriving packet is part of an allowed burst (section 4.4).
+    /// Returns whether the arriving packet is part of an allowed burst (RFC 8033 section 4.4).
     fn allows_burst(&mut self, waiting: u64) -> bool {
         let Self { options, qdelay_ref, control, gauge, .. } = self;
         if options.burst == Burst::Uncongested && control.is_uncongested(gauge.delay(waiting), *qdelay_ref) {
@@ -412,7 +414,7 @@ impl Pie {
         self.options.ce_threshold.filter(|_| matches!(ecn, Ecn::Ect1 | Ecn::Ce))
     }
 
-    /// Switches PIE on or off (section 5.3) after an arrival; `waiting` is in bytes.
+    /// Switches PIE on or off (RFC 8033 section 5.3) after an arrival; `waiting` is in bytes.
     fn switch(&mut self, waiting: u64, packets: u64, now: Instant) {
         let is_third = match self.options.limit {
             QueueSize::Packets(limit) => packets >= limit / 3,

@@ -12,7 +12,7 @@ pub struct Options {
     /// Probability that a packet is delayed; 0 is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// Additional delay of these packets; above 0s.
+    /// Additional delay of a delayed packet; above 0s.
     pub by: Duration,
     /// Minimum distance between delayed packets, in packets; 1 or more.
     pub gap: u64,

@@ -25,33 +25,33 @@ pub struct ConnectionOptions {
     /// CCIDs of the received data, the most preferred first.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_ccids: Vec<u8>,
-    /// Controllers, one for each CCID. CCIDs 248 to 254 are experimental (section 19.5).
+    /// Controllers, one for each CCID. CCIDs 248 to 254 are experimental (RFC 4340 section 19.5).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub controllers: Vec<CcidController>,
 
-    /// Initial local Sequence Window, 32 to 2^46 - 1 packets (section 7.5.2).
+    /// Initial local Sequence Window, 32 to 2^46 - 1 packets (RFC 4340 section 7.5.2).
     pub sequence_window: u64,
     /// Maximum local Sequence Window, in packets. The window grows to five times the packets of a round trip.
     pub largest_sequence_window: u64,
-    /// Whether ECN marks can be read on arrival (section 12.1) and packets are sent as ECN-capable (section 12).
+    /// Whether ECN marks can be read on arrival and packets are sent as ECN-capable (RFC 4340 sections 12 and 12.1).
     pub ecn: bool,
-    /// Whether to request NDP Counts from the peer (section 7.7).
+    /// Whether to request NDP Counts from the peer (RFC 4340 section 7.7).
     pub ndp_counts: bool,
     /// Whether to request a Loss Event Rate from a TFRC receiver instead of Loss Intervals (RFC 4342 section 8.4).
     pub loss_event_rate: bool,
-    /// Whether Request and Response carry Timestamps (section 13.1).
+    /// Whether Request and Response carry Timestamps (RFC 4340 section 13.1).
     pub timestamps: bool,
     /// Whether to measure one-way delays of received data. Timestamps on acknowledgements make the
-    /// peer put Timestamps on its data (sections 13.1 and 13.3).
+    /// peer put Timestamps on its data (RFC 4340 sections 13.1 and 13.3).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub one_way_delays: bool,
-    /// Checksum coverage of sent data: 0 all, n = 1 to 15 the first 4(n - 1) bytes (section 9.2).
+    /// Checksum coverage of sent data: 0 all, n = 1 to 15 the first 4(n - 1) bytes (RFC 4340 section 9.2).
     pub send_coverage: u8,
-    /// Minimum checksum coverage of received data, 0 to 15; 0 accepts full coverage only (section 9.2.1).
+    /// Minimum checksum coverage of received data, 0 to 15; 0 accepts full coverage only (RFC 4340 section 9.2.1).
     pub minimum_coverage: u8,
-    /// Whether each data packet carries a Data Checksum that the peer must check (section 9.3).
+    /// Whether each data packet carries a Data Checksum that the peer must check (RFC 4340 section 9.3).
     pub data_checksum: bool,
-    /// Whether the first datagram is sent on the Request or Response (section 8.1.1).
+    /// Whether the first datagram is sent on the Request or Response (RFC 4340 section 8.1.1).
     pub handshake_data: bool,
     /// Whether data on a Request or Response is accepted.
     pub accept_handshake_data: bool,
@@ -60,22 +60,22 @@ pub struct ConnectionOptions {
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub idle_give_up: Option<Duration>,
     /// Time without valid packets after which a Sync is sent, above 0s and below `idle_give_up`; absent: never. The
-    /// peer answers with a SyncAck (section 7.5.4). The Sync is repeated after 1 s, 2 s and so on, up to half of this
-    /// time. It keeps middlebox bindings open and detects a vanished peer. One of the two endpoints suffices. 15 s or
-    /// more is recommended (RFC 8085 section 3.5).
+    /// peer answers with a SyncAck (RFC 4340 section 7.5.4). The Sync is repeated after 1 s, 2 s and so on, up to half
+    /// of this time. It keeps middlebox bindings open and detects a vanished peer. One of the two endpoints suffices.
+    /// 15 s or more is recommended (RFC 8085 section 3.5).
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub keep_alive: Option<Duration>,
     /// Maximum wait before an unanswered Change of the Sequence Window is retransmitted, 1ms to 64s, or a round trip if
-    /// that is longer (section 6.6.3). The wait doubles with each retransmission.
+    /// that is longer (RFC 4340 section 6.6.3). The wait doubles with each retransmission.
     pub longest_change_wait: Duration,
     /// Whether a server closes with Close, and holds TIMEWAIT itself, instead of CloseReq.
     pub server_time_wait: bool,
-    /// Maximum number of Syncs per second in answer to invalid packets (section 7.5.4).
+    /// Maximum number of Syncs per second in answer to invalid packets (RFC 4340 section 7.5.4).
     pub syncs_per_second: u32,
 
     /// Mean number of data packets per skipped sequence number, 20 or more; 0: none are skipped. A
     /// peer that acknowledges skipped numbers three times, round trips apart, is reset with code 11
-    /// (RFC 4342 section 9). TFRC receivers must then send Loss Intervals, as section 6 requires
+    /// (RFC 4342 section 9). TFRC receivers must then send Loss Intervals, as RFC 4342 section 6 requires
     /// and Linux does not. Packets are sent without ECN, since a receiver can hide marks.
     pub passed_over_interval: u64,
 
@@ -84,10 +84,10 @@ pub struct ConnectionOptions {
     pub line_rate: Option<Rate>,
     /// MTU of the network interface, 576B to 9216B, including the IP header.
     pub mtu: Bytes,
-    /// Whether to start with a small path MTU and search upwards with padded Syncs (section 14.1).
+    /// Whether to start with a small path MTU and search upwards with padded Syncs (RFC 4340 section 14.1).
     pub probe_mtu: bool,
 
-    /// When a listener answers with an Init Cookie (section 8.1.4).
+    /// When a listener answers with an Init Cookie (RFC 4340 section 8.1.4).
     pub init_cookies: InitCookies,
     /// Maximum number of connections in RESPOND.
     pub backlog: usize,

@@ -37,7 +37,7 @@ pub struct CaptureOptions {
     pub kinds: Vec<KindRule>,
     /// Media kind of datagrams that no rule matches.
     pub media: MediaKind,
-    /// Whether the capture repeats after its [`period`](Trace::period), without end.
+    /// Whether the capture repeats without end.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
     /// Time after which a datagram is useless to the receiver, at least 1ns; absent: without limit.

@@ -12,9 +12,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TraceOptions {
-    /// Path of the trace file, in the format of [`Trace`].
+    /// Path of the trace file: the packets of a recording as `ffprobe` prints them.
     pub file: String,
-    /// Whether the trace repeats after its [`period`](Trace::period), without end.
+    /// Whether the trace repeats without end. A repetition starts one mean frame interval after the last frame of the
+    /// longest stream.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
     /// Streams that are sent. The time of others passes, so that two flows with the same file stay synchronized.

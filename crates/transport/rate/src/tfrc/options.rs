@@ -37,7 +37,7 @@ pub struct TfrcOptions {
     pub uddj: Option<UddjOptions>,
     /// Minimum `t_RTO` in the equation, up to 64s (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
     pub min_rto: Duration,
-    /// Clock tick of [`RtoRule::Tcp`], above 0s and up to 1s (ns-2 `tcp_tick_`).
+    /// Clock tick with `expert.t_rto = "tcp"`, above 0s and up to 1s (ns-2 `tcp_tick_`).
     pub tcp_tick: Duration,
     /// Growth of the rate after the first loss. A decrease is always immediate.
     pub increase: Increase,
@@ -98,7 +98,8 @@ pub struct TfrcExpert {
     pub segment: Segment,
     /// Weight of the old average in R and `R_sqmean`, from 0 to 0.999 (q of RFC 5348 section 4.3; ns-2 `df_`).
     pub rtt_filter: f64,
-    /// Whether a round trip measured by the handshake is averaged with the first sample, not replaced by it.
+    /// Whether a round trip measured by the handshake is averaged with the first sample, with the weight `rtt_filter`.
+    /// If not, the first sample replaces it.
     pub handshake_rtt_counts: bool,
     /// Definition of `t_RTO`.
     pub t_rto: RtoRule,
