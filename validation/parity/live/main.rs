@@ -52,7 +52,7 @@ struct Options {
     /// Put DTLS below DCCP.
     #[arg(long)]
     dtls: bool,
-    /// Largest 99th percentile of the delays of the link and of sources in a valid run.
+    /// Maximum 99th percentile of the delays of the link and of sources. Above it, the command fails.
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     bound: Duration,
 }

@@ -7,8 +7,8 @@ use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An interpretation of the paper. Claims are judged under the first reading, and under each other reading that changes
-/// their checks.
+/// An interpretation of the paper. The checks of claims are written for the first reading. Each other reading replaces
+/// cells and metrics in these checks; a claim is judged again under each reading that changes one of its checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {

@@ -24,7 +24,8 @@ pub struct Score {
     pub depend_on_reading: usize,
 }
 
-/// Returns a score for each paper and class with claims, for each class of all papers, and for all claims.
+/// Returns the numbers of claims with each verdict: for each paper and class (derivable, needs-assumption,
+/// contradictory) with claims, for each class over all papers, and for all claims.
 #[must_use]
 pub fn scorecard(all: &[Results]) -> Vec<Score> {
     let of_paper = |results: &Results| {

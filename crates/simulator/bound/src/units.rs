@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Share {
     /// Number of packets of this priority.
     pub offered: u64,
-    /// Maximum of packets on time, given the maximum of each more urgent priority.
+    /// Maximum number of packets on time, given the maximum of each more urgent priority.
     pub on_time: u64,
 }
 
-/// Maximum of packets on time over a trace.
+/// Maximum number of packets on time over a trace of transmission opportunities (slots), for any send queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitBound {
     /// Bound of each offered priority.
@@ -36,14 +36,15 @@ pub struct UnitBound {
 }
 
 impl UnitBound {
-    /// Returns the maximum of packets on time of `priority` and all more urgent ones together.
+    /// Returns the maximum number of packets on time, of the priorities from 0 (most urgent) to `priority` together.
     #[must_use]
     pub fn up_to(&self, priority: u8) -> u64 {
         self.by_priority.range(..=priority).map(|(_, share)| share.on_time).sum()
     }
 }
 
-/// Computes the maximum of packets on time of priority 0, then of priority 1 given that, and so on. Exact.
+/// Computes the maximum number of packets on time of priority 0 (most urgent), then of priority 1 given that maximum,
+/// and so on. Exact.
 ///
 /// Runs one matching, in O((packets + slots) log packets), per offered priority.
 #[must_use]

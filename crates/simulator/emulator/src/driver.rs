@@ -39,7 +39,8 @@ pub struct ProxyOptions {
     /// Maximum number of clients, each with a socket. Datagrams of further clients are dropped, and the run is not
     /// valid.
     pub clients: u32,
-    /// Maximum 99th percentile of the release error and of the intake error in a valid run.
+    /// Maximum 99th percentile of the release error and of the intake error. If either is larger, the run is not valid
+    /// ([`Report::valid`]).
     pub bound: Duration,
 }
 

@@ -26,7 +26,7 @@ pub struct Report {
     pub refused_packets: u64,
     /// Datagrams that left the link and could not be sent: the system refused them, or their client was removed.
     pub unsent_packets: u64,
-    /// Maximum 99th percentile of both errors in a valid run, in s.
+    /// Maximum 99th percentile of the release and the intake error, in s; above it the run is not valid.
     pub bound_s: f64,
     /// Reasons why the run does not represent the link; empty if the run is valid.
     pub faults: Vec<String>,

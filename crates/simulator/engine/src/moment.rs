@@ -53,6 +53,7 @@ impl Moment {
     }
 
     /// Creates the moment of `class` with a random draw from `at` and `salt`. Each actor of a class needs its own salt.
+    /// `fraction_ns` is the exact time minus `at`, from -0.5 to 0.5 ns.
     #[must_use]
     #[inline]
     pub fn drawn(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, salt: u32) -> Self {

@@ -44,7 +44,7 @@ impl Links {
     /// Returns the two directions of the link with this name, such as `"n1->n2"`, or of the only link.
     ///
     /// # Errors
-    /// There is no such link, there are several and none is named, or the link has one direction.
+    /// There is no such link, there are several and `name` is `None`, or the link has only one direction.
     pub fn duplex(&self, name: Option<&str>) -> Result<[&Link; 2], DuplexError> {
         let known = || self.links.iter().map(|link| link.name.clone()).collect();
         let reverse_of = |link: &Link| self.links.iter().find(|other| (other.from, other.to) == (link.to, link.from));

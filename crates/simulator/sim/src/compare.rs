@@ -29,13 +29,13 @@ pub struct Shares {
 pub struct Compared {
     /// Fingerprint of the run; equal runs have equal fingerprints.
     pub fingerprint: String,
-    /// In the run, by kind: packets that arrived by their deadline, divided by the packets written.
+    /// In the run, by kind: packets that arrived by their deadline, divided by the packets that the source wrote.
     pub on_time: BTreeMap<MediaKind, f64>,
-    /// In the run, by kind: packets that arrived after their deadline, divided by the packets written.
+    /// In the run, by kind: packets that arrived after their deadline, divided by the packets that the source wrote.
     pub late: BTreeMap<MediaKind, f64>,
-    /// Results over the same opportunities.
+    /// Results of a replay over the transmission opportunities of the [`Comparison`].
     pub replayed: Shares,
-    /// Results over the same opportunities, with the delay of each packet known in advance; `None` unless requested.
+    /// Results of that replay with the delay of each packet known in advance; `None` unless requested.
     pub knowing: Option<Shares>,
 }
 

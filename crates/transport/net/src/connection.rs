@@ -93,12 +93,12 @@ impl Connection {
         self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| self.send_error())
     }
 
-    /// Queues several datagrams; those that can be sent together leave in one system call. Returns the number of the
-    /// first datagram; the others have the following numbers.
+    /// Queues several datagrams, at least one; those that can be sent together leave in one system call. Returns the
+    /// number of the first datagram; the others have the following numbers.
     ///
     /// # Errors
     ///
-    /// See [`SendError`]. If any datagram is refused, none is queued.
+    /// See [`SendError`]. If any datagram is refused, none is queued. An empty slice gives [`SendError::Closed`].
     pub fn send_all(&self, all: &[Media<'_>]) -> Result<u64, SendError> {
         all.iter().try_for_each(|media| self.check(media))?;
         let first = self.shared.with(|now, driver| {

@@ -124,7 +124,7 @@ impl Options {
         }
     }
 
-    /// Returns the fingerprint by which peers authenticate this end.
+    /// Returns the fingerprint by which peers authenticate this endpoint.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())

@@ -26,7 +26,8 @@ pub struct LinkFlowSummary {
     /// stopped early with packets of the flow in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_s: Option<GapSummary>,
-    /// Gaps without a dropped packet of the flow in between. Exact if the queue drops only arriving packets.
+    /// As `gap_s`, without the gaps in which the link dropped a packet of the flow. Exact if the queue drops only
+    /// arriving packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbroken_gap_s: Option<GapSummary>,
 }

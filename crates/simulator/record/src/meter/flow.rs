@@ -105,8 +105,8 @@ pub struct FlowSummary {
     /// By kind: packets that arrived after their deadline, with the denominator of
     /// [`on_time_ratio`](Self::on_time_ratio).
     pub late_ratio: BTreeMap<MediaKind, f64>,
-    /// Rating R of the speech by the E-model (ITU-T G.107); `None` without audio with a lifetime. Set by the
-    /// simulation.
+    /// Rating R of the speech by the E-model (ITU-T G.107), from 0 to about 93; `None` unless the flow has audio
+    /// packets with a lifetime. Set by the simulation.
     #[serde(default)]
     pub r_factor: Option<f64>,
     /// Mean opinion score computed from R, 1 to 4.5.

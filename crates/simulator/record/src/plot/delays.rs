@@ -22,8 +22,8 @@ pub struct RunDelays<'a> {
 /// Returns the chart of one-way delays of received packets, one line per flow; `None` without received packets.
 ///
 /// Runs that differ only in their seeds are merged. With more than eight lines, flows of one name (`ftp-1`, `ftp-2`,
-/// ...) are merged, too. With `complementary`, the vertical axis is the share of longer delays, and logarithmic. The
-/// unit is that of the user's `x_label`, if it has one.
+/// ...) are merged, too, and if there are still more, all flows of a run. With `complementary`, the vertical axis is
+/// the share of longer delays, and logarithmic. The unit is that of the user's `x_label`, if it has one.
 #[must_use]
 pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_label: Option<&str>) -> Option<Chart> {
     let mut found = Vec::new();

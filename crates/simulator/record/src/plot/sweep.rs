@@ -20,7 +20,8 @@ pub struct Sweep {
     pub y_title: String,
     /// Axis of the parameter: categories if it is not a number.
     pub x: XAxis,
-    /// Axis of the metric. Axes of [`distributions`](Self::distributions) start at 0 unless they are logarithmic.
+    /// Vertical axis: that of the metric in [`lines`](Self::lines) and [`boxes`](Self::boxes), and that of the shares
+    /// in [`distributions`](Self::distributions), where [`YAxis::Values`] is drawn as [`YAxis::FromZero`].
     pub y: YAxis,
     /// Parameter of which the groups' labels are values; may be empty.
     pub heading: String,

@@ -161,7 +161,7 @@ pub struct Status {
     pub maximum_packet_size_is_known: bool,
     /// Smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,
-    /// Rate at which the local clock gains on the peer's, as a ratio, once [one-way
+    /// Rate at which the local clock gains on the peer's, as a ratio (1e-6 is 1 ppm), once [one-way
     /// delays](super::ConnectionOptions::one_way_delays) are measured.
     pub clock_skew: Option<f64>,
     /// CCID of our data.

@@ -38,8 +38,9 @@ impl<'a> OptionArea<'a> {
         self.0
     }
 
-    /// Returns all options in order, with Padding and Mandatory, without the rules of [`OptionArea::process`]: for
-    /// display and re-encoding. Ends after an option with an invalid length.
+    /// Returns all options in order, with Padding and Mandatory, for display and re-encoding. Unlike
+    /// [`OptionArea::process`], it neither ignores nor rejects options that are wrong in a packet of some type. An
+    /// option with an invalid length is returned as an error, and is the last.
     pub fn iter(&self) -> impl Iterator<Item = Result<DccpOption<'a>, OptionError>> + use<'a> {
         self.raw().map(|(offset, raw)| {
             let raw = raw?;

@@ -318,7 +318,8 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Sets the round trip smoothed by the controller, which replaces the mean of the samples.
+    /// Sets the round trip smoothed by the controller. The queue then uses it in place of the mean of the samples of
+    /// [`on_round_trip`](Self::on_round_trip).
     #[inline]
     pub fn set_round_trip(&mut self, rtt: Duration) {
         self.path.set_round_trip(rtt);

@@ -91,7 +91,7 @@ impl<R: ReceiverHalf> Inbound<R> {
     pub fn poll_judgement(&mut self) -> Option<Judgement> {
         self.controller.as_mut()?.poll_judgement()
     }
-    /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio).
+    /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio); 0 means no ratio.
     pub fn set_ack_ratio(&mut self, packets: u16) {
         if self.ack_ratio.replace(packets) != Some(packets)
             && let Some(controller) = &mut self.controller

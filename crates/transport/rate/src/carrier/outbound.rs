@@ -179,7 +179,8 @@ impl<S: SenderHalf> Outbound<S> {
     }
 
     /// Sends a packet and returns its number and stamp. `data` is the number of application bytes, if the packet
-    /// carries any; `prompt` whether an acknowledgement follows immediately.
+    /// carries any; `prompt` is whether the receiver acknowledges the packet immediately, so that the round trip can be
+    /// measured without a reported holding time.
     #[inline(always)]
     pub fn send(&mut self, now: Instant, data: Option<Bytes>, prompt: bool) -> (u64, Option<Stamp>) {
         let number = self.ledger.push(now, data.unwrap_or_default(), prompt);

@@ -51,7 +51,7 @@ impl Identity {
     }
 
     /// Returns certificate and private key as a text in PEM. Its file must be secret: with it an attacker can
-    /// impersonate this end.
+    /// impersonate this endpoint.
     #[must_use]
     pub fn to_pem(&self) -> String {
         let DtlsCertificate { certificate, private_key } = &self.0;
@@ -60,7 +60,7 @@ impl Identity {
         pem::encode_many_config(&parts.map(|(tag, der)| pem::Pem::new(tag, der.as_slice())), line_ending)
     }
 
-    /// Returns the fingerprint by which peers authenticate this end.
+    /// Returns the fingerprint by which peers authenticate this endpoint.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.0.certificate)

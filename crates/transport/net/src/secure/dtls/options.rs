@@ -18,7 +18,7 @@ pub enum DtlsVersions {
 /// Options of DTLS. Start from [`new`](Self::new) and change fields.
 #[derive(Clone, Debug)]
 pub struct DtlsOptions {
-    /// Identity of this end.
+    /// Identity of this endpoint.
     pub identity: Identity,
     /// Trusted peers.
     pub trust: Trust,
@@ -37,8 +37,8 @@ pub struct DtlsOptions {
     pub handshake_timeout: Duration,
     /// Maximum number of sessions.
     pub sessions: usize,
-    /// Maximum number of pending handshakes of peers. A new one evicts the oldest, of the same prefix if there is
-    /// one.
+    /// Maximum number of pending handshakes of peers. Beyond it, a new handshake evicts the oldest pending one of the
+    /// same address prefix, or else the oldest of all.
     pub pending: usize,
     /// Maximum number of pending handshakes whose address is unproven. Further clients are asked for a cookie, which
     /// costs a round trip.
