@@ -22,7 +22,7 @@ struct World {
 fn options(accept: bool, versions: DtlsVersions) -> DtlsOptions {
     static IDENTITY: OnceLock<Identity> = OnceLock::new();
     let identity = IDENTITY.get_or_init(|| Identity::generate().unwrap_or_else(|error| panic!("{error}")));
-    let options = DtlsOptions::new(identity.clone(), Trust::Anyone);
+    let options = DtlsOptions::new(identity.clone(), Trust::AnyPeer);
     DtlsOptions { accept, versions, pending: 4, unproven: 2, sessions: 4, prefix_burst: 64, ..options }
 }
 

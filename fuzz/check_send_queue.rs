@@ -136,7 +136,7 @@ impl Ledger {
             self.counts[2] += 1;
             assert_eq!(*lateness, media.lateness(self.now, self.travel));
             match cause {
-                SendDrop::Expired => assert!(!lateness.is_zero() && newcomer.is_none(), "{media:?} is in time"),
+                SendDrop::Expired => assert!(!lateness.is_zero() && newcomer.is_none(), "{media:?} is on time"),
                 SendDrop::Refused => assert_eq!(Some(*media), newcomer, "only newcomers are refused"),
                 SendDrop::PushedOut => assert!(newcomer.is_some() && Some(*media) != newcomer, "there is no newcomer"),
             }
@@ -182,10 +182,10 @@ impl Ledger {
                 Late::DiscardUnlessLast | Late::SureFirst => {
                     assert!(self.waiting.is_empty(), "{sent:?} is late, and others wait");
                 }
-                Late::SendLast => assert!(!in_time(self), "{sent:?} is late, and others would arrive in time"),
+                Late::SendLast => assert!(!in_time(self), "{sent:?} is late, and others would arrive on time"),
             }
         } else {
-            // Packets that precede it in its order are sent first, unless they are late or less likely to be in time.
+            // Packets that precede it in its order are sent first, unless they are late or less likely to be on time.
             let first = |other: &Media| match rules.order {
                 Order::Arrival => other.created < sent.created,
                 Order::Priority => other.priority < sent.priority,
@@ -219,7 +219,7 @@ impl Ledger {
         self.queue.report(self.now, reports, &mut found, &mut |packet| unsent.push(packet));
         assert!(self.queue.resends() || lost.is_empty());
         for (media, returns) in &lost {
-            assert_eq!(*returns, !self.is_late(media), "resent packets would arrive in time");
+            assert_eq!(*returns, !self.is_late(media), "resent packets would arrive on time");
             if *returns {
                 self.waiting.push(*media);
                 self.counts[0] += 1;

@@ -367,7 +367,7 @@ impl Writer<'_, '_> {
         self.maybe_bare("slow_start_limit", &["1", "2", "4294967295"])?;
         self.maybe("restart_after_idle", &["keep", "one", "initial-window", "decay"])?;
         self.maybe_bare("ecn_least_window", &["1", "2"])?;
-        self.maybe("ecn_echo", &["until-heard", "exact"])?;
+        self.maybe("ecn_echo", &["until-cwr", "exact"])?;
         for key in
             ["timestamps_reset_backoff", "grow_when_limited", "ecn_on_retransmission", "answer_fin", "delay_duplicates"]
         {

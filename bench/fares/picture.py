@@ -1,6 +1,6 @@
-"""Draws the shares in time of fares.csv: a field for each call and queue, a panel for each link."""
+"""Draws the shares on time of fares.csv: a field for each call and queue, a panel for each link."""
 
-# Colors of Okabe and Ito: nothing in time, half, all.
+# Colors of Okabe and Ito: nothing on time, half, all.
 NONE, HALF, ALL = (0xD5, 0x5E, 0x00), (0xFF, 0xFF, 0xFF), (0x56, 0xB4, 0xE9)
 CELL_W, CELL_H, LEFT, TOP, GAP = 74, 20, 150, 56, 14
 
@@ -16,7 +16,7 @@ def text(x, y, words, anchor="middle", more=""):
 
 def field(x, y, row):
     audio, pictures = row["audio_pct"], row["pictures_pct"]
-    title = f'{row["call"]}, {row["queue"]}: {audio:.1f} % of audio and {pictures:.1f} % of pictures in time'
+    title = f'{row["call"]}, {row["queue"]}: {audio:.1f} % of audio and {pictures:.1f} % of pictures on time'
     box = f'<rect x="{x}" y="{y}" width="{CELL_W - 2}" height="{CELL_H - 2}" fill="{color(pictures)}" stroke="#999" stroke-width="0.5"/>'
     return f"<g><title>{title}</title>{box}{text(x + CELL_W / 2 - 1, y + CELL_H / 2 + 3, f'{audio:.0f} / {pictures:.0f}')}</g>"
 
@@ -40,7 +40,7 @@ def svg(rows, links, queues, calls):
     width, height = LEFT + len(queues) * CELL_W + 12, len(links) * height_of_one + 24
     titles = {"fixed": "constant 6 Mb/s", "outage": "6, 1.5, 0, 3 and 6 Mb/s", "LTE": "model of an LTE cell"}
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
-             f'<rect width="{width}" height="{height}" fill="white"/>', text(LEFT, 18, "Audio / pictures in time, %", "start", 'font-size="15"')]
+             f'<rect width="{width}" height="{height}" fill="white"/>', text(LEFT, 18, "Audio / pictures on time, %", "start", 'font-size="15"')]
     for place, link in enumerate(links):
         parts += panel([row for row in rows if row["link"] == link], queues, calls, 24 + place * height_of_one + TOP, titles[link])
     return "\n".join([*parts, "</svg>", ""])

@@ -31,15 +31,15 @@ def svg(cases):
         parts.append(text(LEFT - 8, y(ratio) + 4, f"{ratio:g}", "end"))
     for count in sorted({case["flows_of_each"] for case in cases}):
         parts.append(text(x(count), HEIGHT - BOTTOM + 18, str(count)))
-    lines = list(dict.fromkeys((case["beside"], case["queue"]) for case in cases))
-    for number, ((beside, queue), color) in enumerate(zip(lines, COLORS)):
+    lines = list(dict.fromkeys((case["rival"], case["queue"]) for case in cases))
+    for number, ((rival, queue), color) in enumerate(zip(lines, COLORS)):
         points = [(x(case["flows_of_each"]), case["ratio"], case["ratio_ci95"]) for case in cases
-                  if (case["beside"], case["queue"]) == (beside, queue)]
+                  if (case["rival"], case["queue"]) == (rival, queue)]
         path = " ".join(f"{at:.1f},{y(ratio):.1f}" for at, ratio, _ in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
         parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y(ratio - ci):.1f}" y2="{y(ratio + ci):.1f}" stroke="{color}" stroke-width="2"/>'
                   for at, ratio, ci in points if ci]
         label_y = TOP + 20 + 22 * number
         parts.append(f'<line x1="{WIDTH - RIGHT + 14}" x2="{WIDTH - RIGHT + 38}" y1="{label_y - 4}" y2="{label_y - 4}" stroke="{color}" stroke-width="2"/>')
-        parts.append(text(WIDTH - RIGHT + 44, label_y, f"{beside}, {queue}", "start"))
+        parts.append(text(WIDTH - RIGHT + 44, label_y, f"{rival}, {queue}", "start"))
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -1,4 +1,4 @@
-"""Draws the shares in time of send-queues.csv: audio, and audio and video, a line for each queue, and the bound above them."""
+"""Draws the shares on time of send-queues.csv: audio, and audio and video, a line for each queue, and the bound above them."""
 
 # Colors of Okabe and Ito; the bound is black.
 COLORS = {"bound": "#000000", "sure-first": "#009E73", "ring-sfdps2": "#0072B2", "sfdps2": "#56B4E9", "prio": "#E69F00", "fifo": "#D55E00"}
@@ -27,9 +27,9 @@ def svg(cases):
     rates = sorted({case["rate_kbps"] for case in cases})
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-             text(LEFT + PANEL + GAP / 2, 22, f"Packets in time by send queue, over the same opportunities; {RTT} ms, {LENGTH} packets", more='font-size="15"'),
+             text(LEFT + PANEL + GAP / 2, 22, f"Packets on time by send queue, over the same opportunities; {RTT} ms, {LENGTH} packets", more='font-size="15"'),
              text(LEFT + PANEL + GAP / 2, HEIGHT - 12, "bottleneck in kb/s, shared with two Reno flows"),
-             text(16, HEIGHT / 2, "in time, %", more=f'transform="rotate(-90 16 {HEIGHT / 2:.1f})"')]
+             text(16, HEIGHT / 2, "on time, %", more=f'transform="rotate(-90 16 {HEIGHT / 2:.1f})"')]
     for panel, (title, key) in enumerate(PANELS):
         parts.append(text((x(panel, FROM) + x(panel, TO)) / 2, 48, title))
         for tick in range(0, 101, 20):

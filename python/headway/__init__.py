@@ -28,12 +28,11 @@ from ._parts import Attacker, Flow, Link, Node
 from ._queues import SendQueue
 from ._record import Record
 from ._scenario import Scenario, schema
-from ._sweep import Answer, Swept, sweep
+from ._sweep import ResultTable, SweepResult, sweep
 from ._table import Table
 
 __all__ = [
     "FIGURES",
-    "Answer",
     "Attacker",
     "Controller",
     "Error",
@@ -48,6 +47,7 @@ __all__ = [
     "ReceiverHalf",
     "Record",
     "RecordError",
+    "ResultTable",
     "RunError",
     "Scenario",
     "ScenarioError",
@@ -55,7 +55,7 @@ __all__ = [
     "SenderContext",
     "SenderHalf",
     "Status",
-    "Swept",
+    "SweepResult",
     "Table",
     "Waiting",
     "__version__",

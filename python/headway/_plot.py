@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ._record import Record
-    from ._sweep import Answer
+    from ._sweep import ResultTable
 
 # Palette of Okabe and Ito (2008), with gray in place of yellow, which is too pale for a line on
 # white.
@@ -79,17 +79,19 @@ def plot(records: Sequence[Record], name: str) -> Figure:
     return figure
 
 
-def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: bool, title: str | None) -> Figure:
+def plot_over(
+    results: ResultTable, metric: int, over: str, by: str | None, *, log_x: bool, title: str | None
+) -> Figure:
     """Returns a figure of a metric of a sweep over a key."""
-    places, lines = answer._inner.over(metric, over, by)
-    keys = {name: key for key in answer.to_dict()["keys"] for name in (key["name"], key["key"])}
+    places, lines = results._inner.over(metric, over, by)
+    keys = {name: key for key in results.to_dict()["keys"] for name in (key["name"], key["key"])}
     name, unit = keys[over]["name"], keys[over].get("unit")
     largest = max((abs(point[0]) for _, points in lines for point in points), default=0.0)
     if log_x and places is not None:
         raise ValueError(f"log_x: the values of {name} are not numbers")
     x_title, scale = axis_title(name, unit, largest) if places is None else (name, 1.0)
     highest = max((abs(mean) + (half or 0.0) for _, points in lines for _, mean, half in points), default=0.0)
-    y_title, y_scale = axis_title(answer.metrics[metric], answer.to_dict()["units"][metric], highest)
+    y_title, y_scale = axis_title(results.metrics[metric], results.to_dict()["units"][metric], highest)
     with pyplot.rc_context(_STYLE):
         figure, axes = pyplot.subplots()
         for label, points in lines:
@@ -98,7 +100,7 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
             bars = [float("nan") if half is None else half / y_scale for half in halves]
             at, values = [place / scale for place in x], [mean / y_scale for mean in means]
             axes.errorbar(at, values, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
-        axes.set_title(title or answer.metrics[metric])
+        axes.set_title(title or results.metrics[metric])
         axes.set_xlabel(x_title)
         axes.set_ylabel(y_title)
         if places is not None:

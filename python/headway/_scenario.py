@@ -126,7 +126,7 @@ class Scenario:
         If the kind or dialect changes, keys that are not set explicitly take the presets of the new
         one.
 
-        A number for a rate, a time or a size is in bit/s, s or bytes, as in `Answer.to_pandas`:
+        A number for a rate, a time or a size is in bit/s, s or bytes, as in `ResultTable.to_pandas`:
         `set("link[0].rate", 2e6)`. The size of a queue requires a unit, since it can be in packets
         or in bytes.
         """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FLOWS, _LINKS, _RUNS = "flows.parquet", "links.parquet", "runs.parquet"
 
 
-class Answer:
+class ResultTable:
     """Result table of a sweep.
 
     Each row is one combination of the varied keys. Each metric has a 95 % confidence interval over
@@ -36,10 +36,10 @@ class Answer:
     """
 
     __slots__ = ("_data", "_inner")
-    _inner: _native.Answer
+    _inner: _native.ResultTable
     _data: dict[str, Any]
 
-    def __init__(self, native: _native.Answer) -> None:
+    def __init__(self, native: _native.ResultTable) -> None:
         """Called by `sweep`."""
         self._inner = native
         self._data = json.loads(native.json())
@@ -68,12 +68,12 @@ class Answer:
         number = self.metrics.index(metric) if isinstance(metric, str) else metric
         return dict(zip(*self._inner.samples(row, number), strict=True))
 
-    def against(self, value: str, *, paired: bool = False) -> Answer:
-        """Returns the answer with differences to one value of a key, such as `"queue=red"`.
+    def against(self, value: str, *, paired: bool = False) -> ResultTable:
+        """Returns the results with differences to one value of a key, such as `"queue=red"`.
 
         Intervals of the differences are computed by Welch's method, or paired by seed.
         """
-        return Answer(self._inner.against(value, paired))
+        return ResultTable(self._inner.against(value, paired))
 
     def plot(
         self, over: str, metric: int | str = 0, *, by: str | None = None, log_x: bool = False, title: str | None = None
@@ -128,7 +128,7 @@ class Answer:
         return self._inner.plain()
 
     def __repr__(self) -> str:
-        return f"<Answer of {counted(len(self), 'row')}: {', '.join(self.metrics)}>"
+        return f"<ResultTable of {counted(len(self), 'row')}: {', '.join(self.metrics)}>"
 
     def _repr_html_(self) -> str:
         def shown(number: dict[str, Any] | None) -> str:
@@ -144,16 +144,16 @@ class Answer:
         return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
 
-class Swept:
-    """Result of a sweep: the answer and the folder of the dataset."""
+class SweepResult:
+    """Result of a sweep: the result table and the folder of the dataset."""
 
-    __slots__ = ("answer", "path")
+    __slots__ = ("path", "results")
 
-    def __init__(self, path: str, answer: Answer) -> None:
+    def __init__(self, path: str, results: ResultTable) -> None:
         """Called by `sweep`."""
         self.path = path
         """The folder of `flows.parquet`, `links.parquet` and `runs.parquet`."""
-        self.answer = answer
+        self.results = results
         """The result table."""
 
     @property
@@ -172,13 +172,13 @@ class Swept:
         return Table(_native.dataset_table(self.path, _RUNS))
 
     def __str__(self) -> str:
-        return str(self.answer)
+        return str(self.results)
 
     def __repr__(self) -> str:
-        return f"<Swept {self.path!r}: {self.answer!r}>"
+        return f"<SweepResult {self.path!r}: {self.results!r}>"
 
     def _repr_html_(self) -> str:
-        return self.answer._repr_html_()
+        return self.results._repr_html_()
 
 
 def sweep(
@@ -191,10 +191,10 @@ def sweep(
     jobs: int | None = None,
     cluster: object = None,
     precision: float | str | None = None,
-    most: int | None = None,
+    max_seeds: int | None = None,
     again: bool = False,
     progress: Callable[[int, int], object] | None = None,
-) -> Swept:
+) -> SweepResult:
     """Runs a scenario for every combination of the values in `vary`, with each seed.
 
     - `vary`: keys as in `Scenario.set`, each with a list of values or with a range such as
@@ -208,8 +208,8 @@ def sweep(
       instead of threads.
     - `precision`: a share of the mean, such as 0.05 or "5%". Seeds are added until each interval is
       narrower. A metric that is equal in all runs has no interval; it is reported after 10 seeds.
-    - `most`: the maximum number of seeds with `precision`, 1000 by default. It cannot be below the
-      initial number.
+    - `max_seeds`: the maximum number of seeds with `precision`, 1000 by default. It cannot be below
+      the initial number.
     - `again`: whether to run all combinations again. By default, complete and undamaged runs of the
       same sweep in `out` are reused.
     - `progress`: a function that is called with the number of finished runs and the number of runs
@@ -235,9 +235,9 @@ def sweep(
     expressions = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
     native = _native.Sweep(*parts)
     initial = len({seed for _, seed in native.tasks()})
-    if most is not None and most < initial:
-        raise ValueError(f"most is {most}, below the initial number of seeds; expected {initial} or more")
-    most = max(1000, initial) if most is None else most
+    if max_seeds is not None and max_seeds < initial:
+        raise ValueError(f"max_seeds is {max_seeds}, below the initial number of seeds; expected {initial} or more")
+    max_seeds = max(1000, initial) if max_seeds is None else max_seeds
     native.check(expressions)
     path = os.fspath(out) if out is not None else os.path.join("out", f"{native.name}-sweep")
     session = native.open(path, again)
@@ -249,13 +249,13 @@ def sweep(
                 from .dask import run
 
                 run(cluster, parts, session, progress)
-            if precision_share is None or not session.refine(expressions, precision_share, most):
+            if precision_share is None or not session.refine(expressions, precision_share, max_seeds):
                 break
-        answer = Answer(session.answer(expressions))
+        results = ResultTable(session.results(expressions))
         session.finish()
     finally:
         session.close()
-    return Swept(path, answer)
+    return SweepResult(path, results)
 
 
 def _rounded(mean: float, half: float | None) -> str:

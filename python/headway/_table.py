@@ -28,7 +28,7 @@ class Table:
     _inner: _native.Table
 
     def __init__(self, native: _native.Table) -> None:
-        """Called by `Record` and `Swept`."""
+        """Called by `Record` and `SweepResult`."""
         self._inner = native
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

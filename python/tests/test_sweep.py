@@ -31,47 +31,47 @@ def dataset(folder) -> list[bytes]:
     return [(pathlib.Path(folder) / f"{name}.parquet").read_bytes() for name in ("flows", "links", "runs")]
 
 
-def test_answer_has_one_row_per_combination(tmp_path):
+def test_results_have_one_row_per_combination(tmp_path):
     calls = []
     swept = headway.sweep(
         LOSSY, VARY, seeds=5, metrics=LOSS, out=tmp_path / "out", progress=lambda *call: calls.append(call)
     )
-    answer = swept.answer
-    assert answer.keys == ["rate", "delay"]
-    assert len(answer) == 6
-    assert answer.metrics == ["loss"]
+    results = swept.results
+    assert results.keys == ["rate", "delay"]
+    assert len(results) == 6
+    assert results.metrics == ["loss"]
     assert calls[-1] == (30, 30)
-    row = answer.rows[4]
+    row = results.rows[4]
     assert row["values"] == ["500kbps", "10ms"]
     assert row["metrics"][0]["ci95"] > 0
-    samples = answer.samples(4, "loss")
+    samples = results.samples(4, "loss")
     assert list(samples) == [1, 2, 3, 4, 5]
     assert row["metrics"][0]["mean"] == pytest.approx(sum(samples.values()) / 5)
     one = LOSSY.set("link[0].rate", "500kbps").set("link[0].delay", "10ms").set("record.series", False).run(seed=3)
     assert one.metric(LOSS["loss"]) == samples[3]
-    assert "±" in str(answer)
-    assert "±" in answer._repr_html_()
-    against = answer.against("rate=1Mbps", paired=True)
+    assert "±" in str(results)
+    assert "±" in results._repr_html_()
+    against = results.against("rate=1Mbps", paired=True)
     assert len(against.to_dict()["against"]["rows"]) == 3
     with pytest.raises(ValueError, match="rate=1Mbps, rate=500kbps"):
-        answer.against("rate=7Mbps")
+        results.against("rate=7Mbps")
 
 
 def test_equal_runs_have_no_interval(tmp_path):
     steady = LOSSY.set("link[0].loss.probability", 0)
-    answer = headway.sweep(steady, VARY, seeds=3, metrics=LOSS, out=tmp_path / "out").answer
-    assert all(row["identical"] and row["metrics"][0]["ci95"] is None for row in answer.rows)
-    assert "±" not in str(answer).split("\n\n")[0]
-    assert "±" not in answer._repr_html_()
-    assert answer.to_pandas()["loss ci95"].isna().all()
-    against = answer.against("rate=1Mbps", paired=True).to_dict()["against"]
+    results = headway.sweep(steady, VARY, seeds=3, metrics=LOSS, out=tmp_path / "out").results
+    assert all(row["identical"] and row["metrics"][0]["ci95"] is None for row in results.rows)
+    assert "±" not in str(results).split("\n\n")[0]
+    assert "±" not in results._repr_html_()
+    assert results.to_pandas()["loss ci95"].isna().all()
+    against = results.against("rate=1Mbps", paired=True).to_dict()["against"]
     assert all(row["metrics"][0]["ci95"] is None for row in against["rows"])
 
 
 def test_quantities_are_numbers_that_set_accepts(tmp_path):
     """Regression test: strings sorted "10Mbps" before "2Mbps", and `set` did not accept a number."""
     vary = {"link[0].rate": ["10Mbps", "2Mbps"], "link[0].delay": ["5ms"]}
-    frame = headway.sweep(LOSSY, vary, metrics=LOSS, out=tmp_path / "out").answer.to_pandas()
+    frame = headway.sweep(LOSSY, vary, metrics=LOSS, out=tmp_path / "out").results.to_pandas()
     assert frame["rate"].sort_values().tolist() == [2_000_000, 10_000_000]
     assert frame["delay"].tolist() == [0.005] * 2
     assert frame.attrs["units"] == {"rate": "bps", "delay": "s"}
@@ -102,17 +102,17 @@ def test_means_are_rounded_to_their_interval(mean, half, shown):
 def test_axes_have_readable_units(tmp_path):
     vary = {"link[0].rate": ["2Mbps", "10Mbps"]}
     metrics = LOSS | {"goodput": "sum(flow[*].goodput_bps)", "delay": "flow[*].one_way_delay_s.mean / 1"}
-    answer = headway.sweep(LOSSY, vary, metrics=metrics, out=tmp_path / "out").answer
-    (axes,) = answer.plot("rate").axes
+    results = headway.sweep(LOSSY, vary, metrics=metrics, out=tmp_path / "out").results
+    (axes,) = results.plot("rate").axes
     assert axes.get_xlabel() == "rate (Mb/s)"
     assert list(axes.lines[0].get_xdata()) == [2.0, 10.0]
     # Regression test: the metric axis had no unit. A quotient has none.
-    (axes,) = answer.plot("rate", "goodput").axes
+    (axes,) = results.plot("rate", "goodput").axes
     assert axes.get_ylabel() == "goodput (kb/s)"
-    means = [row["metrics"][answer.metrics.index("goodput")]["mean"] for row in answer.rows]
+    means = [row["metrics"][results.metrics.index("goodput")]["mean"] for row in results.rows]
     assert list(axes.lines[0].get_ydata()) == [mean / 1e3 for mean in means]
-    assert answer.to_pandas().attrs["units"] == {"rate": "bps", "goodput": "bps"}
-    assert answer.plot("rate", "delay").axes[0].get_ylabel() == "delay"
+    assert results.to_pandas().attrs["units"] == {"rate": "bps", "goodput": "bps"}
+    assert results.plot("rate", "delay").axes[0].get_ylabel() == "delay"
 
 
 def test_logarithmic_axis_refuses_values_it_would_omit(tmp_path):
@@ -121,9 +121,9 @@ def test_logarithmic_axis_refuses_values_it_would_omit(tmp_path):
         ({"link[0].delay": ["0ms", "5ms"]}, "delay has a value at or below 0"),
         ({"link[0].queue.kind": ["droptail", "codel"]}, "the values of kind are not numbers"),
     ]:
-        answer = headway.sweep(LOSSY, vary, out=tmp_path / "out").answer
+        results = headway.sweep(LOSSY, vary, out=tmp_path / "out").results
         with pytest.raises(ValueError, match=why):
-            answer.plot(answer.keys[0], log_x=True)
+            results.plot(results.keys[0], log_x=True)
 
 
 def test_key_cannot_be_set_and_varied(tmp_path):
@@ -144,17 +144,17 @@ def test_dataset_is_typed_and_readable_by_other_libraries(tmp_path):
     assert swept.flows.to_pyarrow().schema.field("delay").metadata[b"unit"] == b"s"
     summary = json.loads(runs["summary"][0].as_py())
     assert summary["flows"][0]["throughput_bps"] == flows["throughput_bps"].tolist()[0]
-    assert swept.answer.to_pandas().shape[0] == 6
+    assert swept.results.to_pandas().shape[0] == 6
 
 
 def test_precision_adds_seeds(tmp_path):
-    swept = headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, most=12, out=tmp_path / "out")
-    assert swept.answer.rows[0]["runs"] in (8, 12)
+    swept = headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, max_seeds=12, out=tmp_path / "out")
+    assert swept.results.rows[0]["runs"] in (8, 12)
 
 
-def test_most_and_metric_names_are_checked(tmp_path):
+def test_max_seeds_and_metric_names_are_checked(tmp_path):
     with pytest.raises(ValueError, match="below the initial number of seeds; expected 3"):
-        headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, most=2, out=tmp_path / "out")
+        headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, max_seeds=2, out=tmp_path / "out")
     with pytest.raises(headway.MetricError, match="an earlier metric has the same name"):
         headway.sweep(LOSSY, seeds=2, metrics=["a=jain_index", "a=2 * jain_index"], out=tmp_path / "out")
 

@@ -296,7 +296,7 @@ def all_sent(seen):
     return same("datagrams sent", client.get("sent"), (seen.case.headway if seen.case.client == "headway" else seen.case.kernel)["send"]["packets"])
 
 
-def came(*ranges):
+def arrivals_in(*ranges):
     """Checks that the number of the client's datagrams that arrived is in one of these ranges."""
     def judged(seen):
         received = tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"]

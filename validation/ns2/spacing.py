@@ -103,8 +103,8 @@ def tfrc_cells():
 def draw(cell, seed):
     """Draws the starts and gaps. A flow has the same start in all cells of a seed."""
     media, tcp, slow = (random.Random(f"{what} {seed}") for what in ("media", "tcp", "slow"))
-    def starts(generator, count, most_s):
-        return [generator.randrange(round(most_s * 1e9)) for _ in range(count)]
+    def starts(generator, count, max_s):
+        return [generator.randrange(round(max_s * 1e9)) for _ in range(count)]
     late = 5_000_000_000 if cell.family == "tfrc" or (cell.family == "spacing" and cell.tcp[1]) else 0
     begins = [start + late + number * cell.begin * 1_000_000_000 for number, start in enumerate(starts(media, cell.media, 0.5 if cell.family == "tfrc" else 0.1))]
     gaps = []

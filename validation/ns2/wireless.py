@@ -34,7 +34,7 @@ PACKET, HEADER = 1000, 40
 TIMESTAMP = 10
 MARGIN, GIVEN_MARGIN = 0.05, 0.005
 # With half an interval of 1 %, no cell misses the margin by chance alone.
-ENOUGH, LEAST_RUNS, MOST_RUNS = 0.01, 20, 320
+ENOUGH, MIN_RUNS, MAX_RUNS = 0.01, 20, 320
 
 # Delay of all wired links together, and of the wireless link, in ms.
 DELAYS = {"A": (10, 10), "B": (45, 5)}
@@ -48,7 +48,7 @@ FLOWS = {"tfrc": "Agent/TFRC", "tfrc.4R": "Agent/TFRC", "tcp-reno": "Agent/TCP/R
 DRAWN = [flow for flow in FLOWS if flow != "tcp-westwood"]
 
 # More packets than the wireless link can carry in a run.
-MOST_PACKETS = 300_000
+MAX_PACKETS = 300_000
 
 Cell = collections.namedtuple("Cell", "flow network delays limit loss")
 WESTWOOD = [Cell("tcp-westwood", *cell) for cell in [
@@ -83,7 +83,7 @@ def given_cells(seed):
         for network in LOADS:
             # A list of more losses is too long for an argument of a command.
             cell = Cell(flow, network, drawn.choice(list(DELAYS)), drawn.choice([10, 20, 50, 100]), float(f"{0.005 * 6 ** drawn.random():.2g}"))
-            yield cell, [packet for packet in range(MOST_PACKETS) if drawn.random() < cell.loss]
+            yield cell, [packet for packet in range(MAX_PACKETS) if drawn.random() < cell.loss]
 
 
 def draw(seed):
@@ -210,13 +210,13 @@ def compare(headway, count, seed, folder, show):
         if show:
             print(f"{'cell':36} {'runs':>4} {'ns-2':>17} {'headway':>17} {'difference':>16}")
         for number, cell in enumerate(cells(count, seed) + WESTWOOD, 1):
-            values, runs = [], LEAST_RUNS
+            values, runs = [], MIN_RUNS
             while len(values) < runs:
                 seeds = range(1000 * number + len(values) + 1, 1000 * number + runs + 1)
                 values += pool.map(lambda one: run(headway, cell, one, folder / f"{number}-{one}"), seeds)
                 case = judge(cell, *zip(*values))
                 if case["chance_percent"] > 100 * ENOUGH:
-                    runs = min(2 * runs, MOST_RUNS)
+                    runs = min(2 * runs, MAX_RUNS)
             found.append((cell, case))
             if show:
                 print(line(case), flush=True)
@@ -246,6 +246,6 @@ def store(version, given, found):
             runs.append(",".join(columns(cell) + row))
     means = [*head, "flow,network,delays,limit_packets,loss,runs,mean_mbps,sd_mbps"]
     means += [",".join([*columns(cell), str(case["runs"]), f"{case['ns2']:.6g}", f"{case['ns2_sd']:.4g}"]) for cell, case in found]
-    for file, text in (("told.csv", runs), ("cells.csv", means)):
+    for file, text in (("runs.csv", runs), ("cells.csv", means)):
         (DATA / file).write_text("".join(f"{row}\n" for row in text))
     return DATA

@@ -43,7 +43,7 @@ class Numbered : public QueueDiscItem
 };
 
 // Returns the given numbers as random numbers.
-class Told : public UniformRandomVariable
+class Recorded : public UniformRandomVariable
 {
   public:
     double GetValue() override { return draws.at(next++); }
@@ -122,11 +122,11 @@ int main(int argc, char** argv)
     if (auto fq = DynamicCast<FqCoDelQueueDisc>(queue)) fq->SetQuantum(quantum);
     if (!draws.empty())
     {
-        auto told = CreateObject<Told>();
+        auto recorded = CreateObject<Recorded>();
         std::ifstream file(draws);
-        told->draws.assign(std::istream_iterator<double>(file), {});
-        if (auto pie = DynamicCast<PieQueueDisc>(queue)) (*pie).*Open(OfPie()) = told;
-        if (auto red = DynamicCast<RedQueueDisc>(queue)) (*red).*Open(OfRed()) = told;
+        recorded->draws.assign(std::istream_iterator<double>(file), {});
+        if (auto pie = DynamicCast<PieQueueDisc>(queue)) (*pie).*Open(OfPie()) = recorded;
+        if (auto red = DynamicCast<RedQueueDisc>(queue)) (*red).*Open(OfRed()) = recorded;
     }
     queue->Initialize();
     queue->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Dropped));

@@ -59,8 +59,8 @@ def again(end, since, before=0.0):
 
 def continues(end, seconds=30.0):
     """Waits until media arrive."""
-    came = end.last()["came"]
-    return end.wait_for("status", after=time.monotonic(), seconds=seconds, such=lambda line: line["came"] > came + 5)
+    received = end.last()["received"]
+    return end.wait_for("status", after=time.monotonic(), seconds=seconds, such=lambda line: line["received"] > received + 5)
 
 
 def first(lab):
@@ -70,9 +70,9 @@ def first(lab):
     for _ in range(11):
         client = lab.call(print_, "--seconds", 1)
         began = client.wait_for("calls")
-        came = began and server.wait_for("first", after=began["at"])
-        check(came, "no media arrive", {})
-        took.append((came["at"] - began["at"]) * 1e3)
+        received = began and server.wait_for("first", after=began["at"])
+        check(received, "no media arrive", {})
+        took.append((received["at"] - began["at"]) * 1e3)
         client.finish()
     server.kill()
     figures = {"rtt_ms": trip, "first_ms": statistics.median(took), "slowest_ms": max(took)}
@@ -90,7 +90,7 @@ def loss(lab):
         lab.set(loss=0)
         time.sleep(1)
         now = {end: end.last() for end in (server, client)}
-        share = {name: (now[to]["came"] - before[to]["came"]) / (now[by]["sent"] - before[by]["sent"])
+        share = {name: (now[to]["received"] - before[to]["received"]) / (now[by]["sent"] - before[by]["sent"])
                  for name, by, to in (("to_server", client, server), ("to_client", server, client))}
         check(min(share.values()) >= 0.9, "more than a tenth does not arrive", share)
         check(max(share.values()) < 0.99, "nothing is lost: the cable has no losses", share)

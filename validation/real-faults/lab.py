@@ -217,7 +217,7 @@ class Lab:
         server, print_ = self.serve(*words, **more)
         client = self.call(print_, "--seconds", seconds, *words, **more)
         for end in (server, client):
-            if not end.wait_for("status", such=lambda line: line["came"] >= 20):
+            if not end.wait_for("status", such=lambda line: line["received"] >= 20):
                 raise AssertionError("no media arrive at the start")
         try:
             yield server, client

@@ -68,7 +68,7 @@ def soak(lab, seconds, seed):
     last = server.last()
     quarter = len(memory) // 4
     early, late = (max(kb for _, kb in part) for part in (memory[quarter:2 * quarter + 1], memory[-quarter - 1:]))
-    figures = {"calls": last["calls"], "came": last["came"], "early_kb": early, "late_kb": late, "end_kb": server.rss(),
+    figures = {"calls": last["calls"], "received": last["received"], "early_kb": early, "late_kb": late, "end_kb": server.rss(),
                "connections": last["connections"], "sessions": last["sessions"]} | done
     server.kill()
     check(empty, "connections or sessions are left", figures)

@@ -92,8 +92,8 @@ def shown(packet):
                           "dccp.service_code", "dccp.data1", "dccp.data2", "dccp.data3"):
             continue
         yield f"{name}={value}"
-    for option, beside in pairs(dccp.findall("field[@name='dccp.options']/field")):
-        yield f"option={option.get('show')} {shown_option(option, beside)}"
+    for option, following in pairs(dccp.findall("field[@name='dccp.options']/field")):
+        yield f"option={option.get('show')} {shown_option(option, following)}"
     data = packet.find(".//field[@name='data.data']")
     yield f"data={'' if data is None else data.get('value')}"
 
@@ -102,10 +102,10 @@ def pairs(fields):
     """Yields each option with the field that tshark prints after it instead of in it."""
     for at, field in enumerate(fields):
         if field.get("name") == "dccp.option_type":
-            yield field, [beside for beside in fields[at + 1:at + 2] if beside.get("name") != "dccp.option_type"]
+            yield field, [following for following in fields[at + 1:at + 2] if following.get("name") != "dccp.option_type"]
 
 
-def shown_option(option, beside):
+def shown_option(option, following):
     feature = option.find(".//field[@name='dccp.feature_number']")
     if feature is not None:
         # "Reserved( 4, 3, 2)"
@@ -113,7 +113,7 @@ def shown_option(option, beside):
         values = re.findall(r"\d+", label[label.index("("):]) if number in KNOWN_FEATURES else list(map(str, bytes.fromhex(option.get("value"))[3:]))
         return f"{number}:{''.join(' ' + value for value in values)}"
     values = []
-    for field in [*option, *beside]:
+    for field in [*option, *following]:
         name, bytes_of = field.get("name"), field.get("value") or ""
         if name == "dccp.checksum_data":
             values.append(str(int(field.get("show"), 16)))

@@ -131,9 +131,9 @@ class Checks:
         for before, row in zip(sent, sent[1:]):
             self.expect(row.seq == (before.seq + 1) % TURN, "sequence numbers rise by one", row)
 
-    def acknowledged(self, sent, came):
+    def acknowledged(self, sent, received):
         """Checks that acknowledgement numbers are those of packets that had arrived, and never fall."""
-        arrived, arrivals, newest = set(), iter(came), None
+        arrived, arrivals, newest = set(), iter(received), None
         following = next(arrivals, None)
         for row in sent:
             while following and arrival(following) <= row.time:
@@ -153,11 +153,11 @@ class Checks:
             else:
                 self.expect((int(row["dccp.ccval"]) - int(before["dccp.ccval"])) % 16 <= 5, "CCVal rises by 5 at most", row)
 
-    def feedback(self, sent, came, back):
+    def feedback(self, sent, received, back):
         """Checks the receiver's feedback on the packets that arrived."""
-        fate = {row.seq: "lost" for row in sent} | {row.seq: "marked" if row.marked else "received" for row in came}
+        fate = {row.seq: "lost" for row in sent} | {row.seq: "marked" if row.marked else "received" for row in received}
         data = {row.seq for row in sent if row.data}
-        arrived_at = {row.seq: arrival(row) for row in came}
+        arrived_at = {row.seq: arrival(row) for row in received}
         for row in back:
             if row.ack is None or row.ack not in fate:
                 continue

@@ -31,7 +31,7 @@ pub fn run(job: &Job, transport: &str) -> Done {
 pub fn pair(transport: &str) -> (Endpoint, Endpoint) {
     let (controller, dtls) =
         transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
-    let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
+    let options = if dtls { Options::client(Trust::AnyPeer).unwrap() } else { Options::insecure() };
     let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
     let bind = || Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
     (bind(), bind())
@@ -40,7 +40,7 @@ pub fn pair(transport: &str) -> (Endpoint, Endpoint) {
 /// Creates endpoints with the pacer of `spacing-fixed`, whose intervals are from start to start.
 fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
     let secure = transport.ends_with("+dtls");
-    let options = if secure { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
+    let options = if secure { Options::client(Trust::AnyPeer).unwrap() } else { Options::insecure() };
     let mut options = Options { follow: false, unread: 1 << 20, ..options };
     options.connection.line_rate = Some(headway_net::Rate::from_bits_per_second(100_000_000_000));
     let mut options = options.with_controller("spacing-fixed").unwrap();

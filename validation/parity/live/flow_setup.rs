@@ -115,7 +115,7 @@ fn endpoints(
         options.queue = (*flow.send_queue).clone();
         options.unread = 1 << 16;
         if let Some(clocks) = clocks {
-            options.clock = Clock::new().shown_by(clocks[end]);
+            options.clock = Clock::new().with_model(clocks[end]);
         }
     }
     Ok(([client, server], dtls_overhead))

@@ -174,7 +174,7 @@ mod tests {
         Media { payload: (), size, kind: MediaKind::Audio, priority: 0, created, expires, fragment: None, method: None }
     }
 
-    /// One of three datagrams arrives in time, 30 ms after it was sent, one arrives late, and one is not sent.
+    /// One of three datagrams arrives on time, 30 ms after it was sent, one arrives late, and one is not sent.
     #[test]
     fn measurements_have_the_definitions_of_the_record() {
         let ms = Instant::from_millis;

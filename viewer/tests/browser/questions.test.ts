@@ -241,7 +241,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     await close();
   });
 
-  it("in which of two runs did more of a call arrive in time, and in which was it smoother?", async () => {
+  it("in which of two runs did more of a call arrive on time, and in which was it smoother?", async () => {
     const [sure, fifo] = [CONFERENCE, FIFO].map((record) => {
       const call = summaryOf(folders[record]).flows[0] as FlowSummary & { rate_cov: number };
       return { ...call, name: basename(folders[record]) };
@@ -258,7 +258,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       const [best, worst] = ratio(sure) > ratio(fifo) ? [sure, fifo] : [fifo, sure];
       expect(await finding.filter({ hasText: `more of the ${kind} of call` }).innerText()).toMatch(
         new RegExp(
-          `arrived in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, compared with ${percent(ratio(worst))}$`,
+          `arrived on time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, compared with ${percent(ratio(worst))}$`,
         ),
       );
     }

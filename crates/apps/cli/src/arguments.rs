@@ -312,8 +312,8 @@ pub(crate) struct QueuesOptions {
     #[arg(long = "queue", value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queues: Vec<String>,
     /// Also report each queue with exact knowledge of every packet's future delay (oracle).
-    #[arg(long)]
-    pub(crate) knowing: bool,
+    #[arg(long, alias = "knowing")]
+    pub(crate) oracle: bool,
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
@@ -452,8 +452,8 @@ pub(crate) struct PapersOptions {
     pub(crate) only: Vec<String>,
     /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
     /// are also taken from this file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) onto: Option<PathBuf>,
+    #[arg(long, alias = "onto", value_name = "FILE")]
+    pub(crate) merge: Option<PathBuf>,
     /// Folder for records, tables and figures [default: out/papers/ID].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -148,7 +148,7 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         // Several papers use subfolders.
         let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id.as_ref()) });
         let out = folder(paper, out);
-        let (results, _) = results(&read, &out, options, earlier::onto)?;
+        let (results, _) = results(&read, &out, options, earlier::merged)?;
         if !json {
             let RunDetails { profile, seeds, .. } = &results.ran;
             output::text(&format!(
@@ -231,7 +231,7 @@ fn results(
         Some(before) => results.completed_by(claims, ns2, before),
         None => results,
     };
-    let changed = if options.onto.is_some() { cells(&results) } else { ran };
+    let changed = if options.merge.is_some() { cells(&results) } else { ran };
     Ok((results, changed))
 }
 

@@ -10,7 +10,7 @@ use crate::output;
 use crate::progress::Progress;
 use headway_media::SendQueueOptions;
 use headway_run::{ScenarioText, Watch as _, each};
-use headway_scenario::{Flow, Scenario, hint, load, plan, resend_misfit};
+use headway_scenario::{Flow, Scenario, hint, load, plan, resend_error};
 use headway_sim::{Comparison, Yardstick, YardstickError, compare};
 pub(crate) use named::parse;
 use report::Report;
@@ -29,8 +29,8 @@ pub(crate) fn queues(args: &QueuesOptions) -> Result<(), Failure> {
         if args.queues.is_empty() { named::all(own)? } else { named::selected(&args.queues, own.rules.limit)? };
     for queue in &queues {
         let flow = Flow { send_queue: Arc::new(queue.options.clone()), ..scenario.flows[flow].clone() };
-        if let Some(misfit) = resend_misfit(&flow) {
-            return Err(Failure::Queues(format!("--queue {}: {misfit}", queue.name)));
+        if let Some(error) = resend_error(&flow) {
+            return Err(Failure::Queues(format!("--queue {}: {error}", queue.name)));
         }
     }
     let options: Vec<SendQueueOptions> = queues.iter().map(|queue| queue.options.clone()).collect();
@@ -39,7 +39,7 @@ pub(crate) fn queues(args: &QueuesOptions) -> Result<(), Failure> {
     progress.runs(seeds.len());
     let done = each(seeds.len(), args.jobs, &progress, |number| {
         let scenario = Scenario { seed: seeds[number], ..scenario.clone() };
-        compare(&scenario, flow, &options, args.knowing, || !interrupt::stop_requested()).map_err(|error| match error {
+        compare(&scenario, flow, &options, args.oracle, || !interrupt::stop_requested()).map_err(|error| match error {
             YardstickError::Stopped => Failure::Stopped,
             error @ (YardstickError::NoFlow
             | YardstickError::NoSendQueue(_)

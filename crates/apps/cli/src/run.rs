@@ -55,7 +55,7 @@ fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<
     interrupt::listen();
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let (summary, findings) =
-        if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
+        if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_with_findings(&progress)? };
     progress.finish();
     if summary.complete {
         interrupt::exit_on_signal(RECORDED);
@@ -85,7 +85,7 @@ fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
         };
         output::json(&runs.map(of_run).collect::<Result<Vec<_>, Failure>>()?)?;
     } else {
-        output::text(&format!("{}\nrecords: {}\n", outcome.answer.plain(), out.0.display()))?;
+        output::text(&format!("{}\nrecords: {}\n", outcome.results.plain(), out.0.display()))?;
     }
     if outcome.missing == 0 { Ok(()) } else { Err(Failure::Interrupted) }
 }

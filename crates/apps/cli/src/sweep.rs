@@ -10,7 +10,7 @@ use crate::plot::SCALE;
 use crate::progress::Progress;
 use crate::run::folder;
 use headway_record::plot::Figure;
-use headway_run::{Answer, CODE, Folder, Metric, ScenarioText, Session, Sweep, Threads};
+use headway_run::{CODE, Folder, Metric, ResultTable, ScenarioText, Session, Sweep, Threads};
 use headway_scenario::Vary;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct Request {
 
 /// Result of a sweep.
 pub(crate) struct Outcome {
-    pub(crate) answer: Answer,
+    pub(crate) results: ResultTable,
     /// Number of runs that are not complete.
     pub(crate) missing: usize,
 }
@@ -87,25 +87,25 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let again = options.again && options.dask.is_none();
     let threads = Threads { jobs: options.jobs, traces: Vec::new(), again };
     let precision = options.precision.map(|relative| (relative.value(), max_seeds));
-    let Outcome { answer, missing } = run(&sweep, out.clone(), &threads, &Request { metrics, precision }, progress)?;
-    let answer = match &options.against {
-        Some(value) => answer.against(value, options.paired).map_err(against_error)?,
-        None => answer,
+    let Outcome { results, missing } = run(&sweep, out.clone(), &threads, &Request { metrics, precision }, progress)?;
+    let results = match &options.against {
+        Some(value) => results.against(value, options.paired).map_err(against_error)?,
+        None => results,
     };
     let drawn = match &options.plot {
-        Some(over) => draw(&picture::charts(&answer, over, options)?, &out)?,
+        Some(over) => draw(&picture::charts(&results, over, options)?, &out)?,
         None => Vec::new(),
     };
     if options.json {
-        output::json(&answer)?;
+        output::json(&results)?;
     } else if options.csv {
-        output::text(&answer.csv())?;
+        output::text(&results.csv())?;
     } else {
         let dataset = if missing == 0 { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
         let charts: String = drawn.iter().map(|path| format!("chart: {path}\n")).collect();
-        output::text(&format!("{}{dataset}{charts}", answer.plain()))?;
+        output::text(&format!("{}{dataset}{charts}", results.plain()))?;
     }
-    let all = answer.rows.iter().map(|row| row.runs).sum::<usize>() + missing;
+    let all = results.rows.iter().map(|row| row.runs).sum::<usize>() + missing;
     if missing == 0 { Ok(()) } else { Err(Failure::SweepStopped(all - missing, all)) }
 }
 
@@ -192,20 +192,20 @@ pub(crate) fn run(
             );
         }
         notes.iter().for_each(|note| output::note(note));
-        let answer = session.answer(&request.metrics)?;
+        let results = session.results(&request.metrics)?;
         if missing == 0 {
             session.finish()?;
         }
         if let Some((relative, max_seeds)) = request.precision.filter(|_| missing == 0) {
-            match answer.wider_than(relative) {
+            match results.wider_than(relative) {
                 0 => {}
                 wide => output::note(&format!(
                     "warning: {wide} of {} combinations have wider intervals than --precision, or too few runs for an interval, \
                      with {max_seeds} or more seeds; --max-seeds sets the maximum",
-                    answer.rows.len()
+                    results.rows.len()
                 )),
             }
         }
-        return Ok(Outcome { answer, missing });
+        return Ok(Outcome { results, missing });
     }
 }

@@ -422,7 +422,7 @@ fn a_partial_run_is_merged_with_stored_results() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let stored = root().join("papers/lan-queues/results.json");
-    let onto = stored.display().to_string();
+    let merge = stored.display().to_string();
     let ran = papers(&[
         "run",
         "lan-queues",
@@ -431,8 +431,8 @@ fn a_partial_run_is_merged_with_stored_results() {
         "droptail.udp.*3",
         "--out",
         &out,
-        "--onto",
-        &onto,
+        "--merge",
+        &merge,
         "--quiet",
     ]);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
@@ -453,7 +453,7 @@ fn a_partial_run_is_merged_with_stored_results() {
         text(&damaged.stderr)
     );
     // Results with 10 and with 30 seeds cannot be merged.
-    let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--onto", &onto, "--quiet"]);
+    let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--merge", &merge, "--quiet"]);
     assert!(
         text(&mixed.stderr).contains("the profile of the stored results is full; expected default"),
         "{}",

@@ -75,7 +75,7 @@ impl Scenario {
 #[test]
 fn every_kind_and_the_scenarios_own_queue_are_compared() {
     let scenario = Scenario::new(CALL);
-    let json = scenario.json(&["--seeds", "3", "--json", "--knowing"]);
+    let json = scenario.json(&["--seeds", "3", "--json", "--oracle"]);
     assert_eq!((&json["scenario"], &json["flow"]), (&"call".into(), &"call".into()));
     assert_eq!(json["seeds"], serde_json::json!([1, 2, 3]));
     assert_eq!(json["kinds"], serde_json::json!({ "0": ["audio"], "1": ["video"] }));
@@ -87,14 +87,14 @@ fn every_kind_and_the_scenarios_own_queue_are_compared() {
         let limit = if row["queue"] == "ring-3" { "3packets" } else { "5packets" };
         assert_eq!(row["options"]["limit"], limit, "{}", row["queue"]);
         for kind in ["audio", "video"] {
-            let number = &row["as_it_runs"]["on_time_ratio"][kind];
+            let number = &row["simulated"]["on_time_ratio"][kind];
             assert!((0.0..=1.0).contains(&number["mean"].as_f64().unwrap()), "{row}");
             // A share of 0 in all runs has no interval.
             assert!(number["ci95"].as_f64().is_none_or(|half| half > 0.0) && number["runs"] == 3, "{row}");
             assert_eq!(number["ci95"].is_null(), number["mean"] == 0.0, "{row}");
-            assert!(row["as_it_runs"]["late_ratio"][kind]["mean"].is_f64(), "{row}");
+            assert!(row["simulated"]["late_ratio"][kind]["mean"].is_f64(), "{row}");
         }
-        for replay in ["replayed", "knowing"] {
+        for replay in ["replayed", "oracle"] {
             for priority in ["0", "1"] {
                 let part = row[replay]["part_of_bound"][priority]["mean"].as_f64().unwrap();
                 assert!((0.0..=1.0).contains(&part), "{row}");
@@ -105,10 +105,10 @@ fn every_kind_and_the_scenarios_own_queue_are_compared() {
     let few = scenario.json(&["--seeds", "3", "--json", "--jobs", "1", "--queue", "sure-first,margin=2.5"]);
     assert_eq!(few["bound"], json["bound"]);
     assert_eq!(few["queues"].as_array().unwrap().len(), 1);
-    for key in ["options", "as_it_runs", "replayed"] {
+    for key in ["options", "simulated", "replayed"] {
         assert_eq!(few["queues"][0][key], rows[12][key]);
     }
-    assert!(few["queues"][0].get("knowing").is_none());
+    assert!(few["queues"][0].get("oracle").is_none());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn identical_runs_have_no_intervals() {
     let few = ["--seeds", "3", "--queue", "fifo", "--queue", "sfdps2"];
     let json = scenario.json(&[&few[..], &["--json"]].concat());
     assert_eq!((&json["identical"], &json["seeds"]), (&true.into(), &serde_json::json!([1, 2, 3])));
-    let number = &json["queues"][0]["as_it_runs"]["on_time_ratio"]["audio"];
+    let number = &json["queues"][0]["simulated"]["on_time_ratio"]["audio"];
     assert_eq!((&number["runs"], &number["ci95"]), (&1.into(), &Value::Null));
     let shown = text(&scenario.queues(&few).stdout);
     assert!(shown.starts_with("flow call of call, seeds 1 to 3, all runs identical;"), "{shown}");

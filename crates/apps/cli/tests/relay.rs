@@ -113,7 +113,7 @@ fn datagrams_for_unknown_ports_are_reported() {
     let summary: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(record.join("summary.json")).unwrap()).unwrap();
     let flow = |place: usize| (&summary["flows"][place]["name"], &summary["flows"][place]["received_packets"]);
-    assert_eq!((flow(0), flow(1)), ((&"relay".into(), &0.into()), (&"back".into(), &2.into())));
+    assert_eq!((flow(0), flow(1)), ((&"relay".into(), &0.into()), (&"reverse".into(), &2.into())));
 }
 
 /// The system reports a closed port on a connected socket only. The program may open the port later.
@@ -182,12 +182,12 @@ fn a_relay_without_a_peer_prints_reports() {
         assert!(next()["listening"].is_string());
         let line = next();
         assert_eq!(
-            (&line["last"], &line["sent_packets"], &line["back"]["connections"]),
+            (&line["last"], &line["sent_packets"], &line["reverse"]["connections"]),
             (&false.into(), &0.into(), &0.into())
         );
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         let last = std::iter::repeat_with(next).find(|line| line["last"] == true).unwrap();
-        assert_eq!((&last["sent_packets"], &last["back"]["received_packets"]), (&0.into(), &0.into()));
+        assert_eq!((&last["sent_packets"], &last["reverse"]["received_packets"]), (&0.into(), &0.into()));
         assert_eq!(child.wait().unwrap().code(), Some(0), "{more:?}");
     }
     let summary = std::fs::read_to_string(record.join("summary.json")).unwrap();

@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use super::scenario::schema;
     #[pymodule_export]
-    use super::sweep::Answer;
+    use super::sweep::ResultTable;
     #[pymodule_export]
     use super::sweep::Session;
     #[pymodule_export]

@@ -30,7 +30,7 @@ pub(crate) struct Session(Mutex<Option<headway_run::Session>>);
 
 /// Result of a sweep.
 #[pyclass(frozen, module = "headway._native")]
-pub(crate) struct Answer(headway_run::Answer);
+pub(crate) struct ResultTable(headway_run::ResultTable);
 
 #[pymethods]
 impl Sweep {
@@ -132,7 +132,7 @@ fn closed() -> PyErr {
 #[pymethods]
 impl Session {
     /// Returns messages about runs that were stored when the session was opened.
-    fn told(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+    fn messages(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |session| Ok(session.messages()))
     }
 
@@ -187,15 +187,15 @@ impl Session {
     }
 
     /// Adds seeds to points with wide intervals. Returns whether any was added.
-    fn refine(&self, py: Python<'_>, metrics: Vec<String>, relative: f64, most: usize) -> PyResult<bool> {
+    fn refine(&self, py: Python<'_>, metrics: Vec<String>, relative: f64, max_seeds: usize) -> PyResult<bool> {
         let metrics = parsed(py, &metrics)?;
-        self.with(py, |session| session.refine(&metrics, relative, most))
+        self.with(py, |session| session.refine(&metrics, relative, max_seeds))
     }
 
     /// Returns the result of the stored runs.
-    fn answer(&self, py: Python<'_>, metrics: Vec<String>) -> PyResult<Answer> {
+    fn results(&self, py: Python<'_>, metrics: Vec<String>) -> PyResult<ResultTable> {
         let metrics = parsed(py, &metrics)?;
-        self.with(py, |session| session.answer(&metrics)).map(Answer)
+        self.with(py, |session| session.results(&metrics)).map(ResultTable)
     }
 
     /// Writes the dataset and closes the session.
@@ -218,7 +218,7 @@ fn parsed(py: Python<'_>, metrics: &[String]) -> PyResult<Vec<Metric>> {
 type LineParts = (String, Vec<(f64, f64, Option<f64>)>);
 
 #[pymethods]
-impl Answer {
+impl ResultTable {
     /// Returns the JSON of `headway sweep --json`.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(|error| PyValueError::new_err(error.to_string()))
@@ -234,7 +234,7 @@ impl Answer {
         self.0.csv()
     }
 
-    /// Returns the answer with the differences to one value of a key.
+    /// Returns the results with the differences to one value of a key.
     fn against(&self, value: &str, paired: bool) -> PyResult<Self> {
         let against = self.0.clone().against(value, paired);
         against.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))

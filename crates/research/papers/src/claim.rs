@@ -70,7 +70,7 @@ pub struct Claim {
     /// Contradiction because of which the claim cannot hold.
     pub explain: Option<Explain>,
     /// Results under other assumptions, which do not affect the verdict.
-    pub beside: Option<Explain>,
+    pub additional: Option<Explain>,
     /// Reading under which `checks` judge the claim; none if nothing is measured or the paper has no readings.
     pub reading: Option<String>,
     /// Checks under each other reading that changes the claim.
@@ -86,17 +86,17 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns every check of the first reading, including those of the explanation and of `beside`.
+    /// Returns every check of the first reading, including those of the explanation and of `additional`.
     pub(crate) fn all_checks(&self) -> impl Iterator<Item = &Check> {
-        let explained = self.explain.iter().chain(&self.beside).flat_map(|explain| &explain.checks);
+        let explained = self.explain.iter().chain(&self.additional).flat_map(|explain| &explain.checks);
         self.checks.iter().chain(&self.trend).chain(explained)
     }
 
     /// Returns the cells that the verdicts under all readings need.
     pub(crate) fn cells(&self) -> BTreeSet<String> {
         let readings = self.readings.iter().flat_map(|under| {
-            let beside = under.beside.iter().flat_map(|beside| &beside.checks);
-            under.deciding_checks().chain(beside)
+            let additional = under.additional.iter().flat_map(|additional| &additional.checks);
+            under.deciding_checks().chain(additional)
         });
         self.all_checks().chain(readings).flat_map(|check| check.cells.iter().cloned()).collect()
     }
@@ -126,7 +126,7 @@ pub struct ReadingChecks {
     /// Contradiction because of which the claim cannot hold.
     pub explain: Option<Explain>,
     /// Results under other assumptions that the reading changes. They do not affect the verdict.
-    pub beside: Option<Explain>,
+    pub additional: Option<Explain>,
 }
 
 impl ReadingChecks {
@@ -162,7 +162,7 @@ pub(crate) struct Written {
     #[serde(default)]
     trend: Vec<WrittenCheck>,
     explain: Option<WrittenExplain>,
-    beside: Option<WrittenExplain>,
+    additional: Option<WrittenExplain>,
     #[serde(default)]
     test: Vec<String>,
     #[serde(default)]
@@ -225,7 +225,7 @@ impl Written {
             checks: expand(&self.check, self.paper)?,
             trend: expand(&self.trend, self.paper)?,
             explain: expanded(&self.explain)?,
-            beside: expanded(&self.beside)?,
+            additional: expanded(&self.additional)?,
             unmeasurable: (!self.measurable).then(|| self.note.clone()),
             id: self.id,
             class: self.class,

@@ -217,10 +217,10 @@ fn apply_readings(claims: &mut [Claim], readings: &[Reading], names: &Names) -> 
         }
         for under in &mut claim.readings {
             // Results under other assumptions are optional: those without cells for this reading are omitted.
-            if let Some(beside) = &mut under.beside {
-                beside.checks.retain(|check| names.check(check).is_ok());
+            if let Some(additional) = &mut under.additional {
+                additional.checks.retain(|check| names.check(check).is_ok());
             }
-            under.beside.take_if(|beside| beside.checks.is_empty());
+            under.additional.take_if(|additional| additional.checks.is_empty());
         }
         for under in &claim.readings {
             for check in under.deciding_checks() {

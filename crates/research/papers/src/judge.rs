@@ -51,17 +51,18 @@ impl Evidence<'_> {
         let find = |checks: &[Check]| -> Vec<CheckResult> { checks.iter().map(|check| self.find(check)).collect() };
         let explain = claim.explain.as_ref().map(|explain| (explain.text.as_str(), find(&explain.checks)));
         let (verdict, mut reason, checks) = decide(claim, find(&claim.checks), find(&claim.trend), explain);
-        if let Some(beside) = &claim.beside {
+        if let Some(additional) = &claim.additional {
             let end = if reason.ends_with('.') { "" } else { "." };
-            reason = format!("{reason}{end} {}: {}.", beside.text, joined(&find(&beside.checks)));
+            reason = format!("{reason}{end} {}: {}.", additional.text, joined(&find(&additional.checks)));
         }
         let readings = claim.readings.iter().map(|under| {
             let (verdict, reason, checks) = match &under.explain {
                 Some(explain) => decide_by_explanation(&explain.text, find(&explain.checks)),
                 None => decide_by_checks(claim.kind, find(&under.checks), find(&under.trend)),
             };
-            let beside = under.beside.as_ref();
-            let beside = beside.map(|beside| format!("{}: {}.", beside.text, joined(&find(&beside.checks))));
+            let additional = under.additional.as_ref();
+            let additional =
+                additional.map(|additional| format!("{}: {}.", additional.text, joined(&find(&additional.checks))));
             let shown = shown(&checks);
             UnderReading {
                 reading: under.reading.clone(),
@@ -69,7 +70,7 @@ impl Evidence<'_> {
                 value: shown.and_then(|result| result.value),
                 ci95: shown.and_then(|result| result.ci95),
                 reason,
-                beside: beside.unwrap_or_default(),
+                additional: additional.unwrap_or_default(),
                 checks,
             }
         });
@@ -198,7 +199,7 @@ mod tests {
             checks,
             trend: Vec::new(),
             explain: None,
-            beside: None,
+            additional: None,
             reading: Some("first".to_owned()),
             readings: Vec::new(),
             tests: Vec::new(),
@@ -289,7 +290,7 @@ mod tests {
             checks: vec![check(cell, bound)],
             trend: vec![check("a", Bound::Above(0.0))],
             explain: None,
-            beside: None,
+            additional: None,
         };
         claim.readings = vec![under("fixed", TIGHT), under("few", TIGHT), under("a", TIGHT)];
         let found = judged(&claim);
@@ -333,7 +334,7 @@ mod tests {
     #[test]
     fn results_under_other_assumptions_do_not_affect_the_verdict() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("a", TIGHT)]);
-        claim.beside = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", LOOSE)] });
+        claim.additional = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", LOOSE)] });
         let judged = judged(&claim);
         assert_eq!((judged.verdict, judged.checks.len()), (Verdict::NotReproduced, 1));
         assert!(
@@ -354,7 +355,7 @@ mod tests {
             checks: vec![],
             trend: vec![],
             explain: explain(bound),
-            beside: None,
+            additional: None,
         };
         claim.readings = vec![under(LOOSE), under(TIGHT)];
         let found = judged(&claim).readings;
@@ -367,13 +368,14 @@ mod tests {
     #[test]
     fn other_assumptions_do_not_affect_the_verdict_under_a_reading() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("fixed", TIGHT)]);
-        let beside = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", TIGHT)] });
+        let additional = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", TIGHT)] });
         let checks = vec![check("a", LOOSE)];
-        claim.readings = vec![ReadingChecks { reading: "r".to_owned(), checks, trend: vec![], explain: None, beside }];
+        claim.readings =
+            vec![ReadingChecks { reading: "r".to_owned(), checks, trend: vec![], explain: None, additional }];
         let found = judged(&claim);
         let under = found.under("r").unwrap();
         assert_eq!((under.verdict, under.checks.len()), (Verdict::Reproduced, 1));
-        assert_eq!(under.beside, "In another set: m of a is 10 +- 0.24065, not within 0.2 of 10.");
+        assert_eq!(under.additional, "In another set: m of a is 10 +- 0.24065, not within 0.2 of 10.");
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Reading {
     }
 
     /// Returns the checks of a claim under this reading, with unchanged tolerances; none if they equal those under the
-    /// first reading or under one of the combined readings. `beside` has only the checks that the reading changes.
+    /// first reading or under one of the combined readings. `additional` has only the checks that the reading changes.
     pub(crate) fn of(&self, claim: &Claim) -> Option<ReadingChecks> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
         let replaced = |explain: &Explain| Explain { text: explain.text.clone(), checks: self.checks(&explain.checks) };
@@ -100,12 +100,12 @@ impl Reading {
         if others.any(|other| other == (&checks, &trend, &explain)) {
             return None;
         }
-        let beside = claim.beside.as_ref().map(|beside| {
-            let mut under = replaced(beside);
-            under.checks.retain(|check| !beside.checks.contains(check));
+        let additional = claim.additional.as_ref().map(|additional| {
+            let mut under = replaced(additional);
+            under.checks.retain(|check| !additional.checks.contains(check));
             under
         });
-        Some(ReadingChecks { reading: self.name.clone(), checks, trend, explain, beside })
+        Some(ReadingChecks { reading: self.name.clone(), checks, trend, explain, additional })
     }
 
     fn checks(&self, checks: &[Check]) -> Vec<Check> {
@@ -235,8 +235,8 @@ mod tests {
         assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
     }
 
-    /// Returns the readings of a contradictory claim with the check or explanation `check` and the `beside` checks.
-    fn read_as(check: &str, beside: &str) -> Vec<ReadingChecks> {
+    /// Returns the readings of a contradictory claim with the check or explanation `check` and the `additional` checks.
+    fn read_as(check: &str, additional: &str) -> Vec<ReadingChecks> {
         let text = format!(
             "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = {{ default = 10, full = 30 }}\n\
              [[cell]]\nname = \"{{path|hop}}.{{uddj|filter}}\"\nscenario = \"x.toml\"\n\
@@ -244,7 +244,7 @@ mod tests {
              [[reading]]\nname = \"plain\"\ntext = \"t\"\nsupport = \"s\"\n\
              [[reading]]\nname = \"filter\"\ntext = \"t\"\nsupport = \"s\"\ncells = {{ uddj = \"filter\" }}\n\
              [[claim]]\nid = \"c\"\nclass = \"contradictory\"\nkind = \"number\"\nwhere = \"1\"\nstatement = \"s\"\n\
-             {check}\nbeside = {{ text = \"b\", check = [{beside}] }}\n"
+             {check}\nadditional = {{ text = \"b\", check = [{additional}] }}\n"
         );
         Claims::parse(&text, METRICS).unwrap().claims.remove(0).readings
     }
@@ -268,11 +268,12 @@ mod tests {
     /// reading.
     #[test]
     fn other_assumptions_are_judged_under_a_reading_that_changes_them() {
-        let judged = |cell: &str, beside: &[&str]| {
-            let beside = beside.iter().map(|cell| above(cell)).collect::<Vec<_>>().join(", ");
-            let under = read_as(&format!("check = [{}]", above(cell)), &beside);
-            let cells = |beside: &Explain| beside.checks.iter().map(|check| check.cells.concat()).collect::<Vec<_>>();
-            under.into_iter().map(|under| under.beside.as_ref().map(cells)).collect::<Vec<_>>()
+        let judged = |cell: &str, additional: &[&str]| {
+            let additional = additional.iter().map(|cell| above(cell)).collect::<Vec<_>>().join(", ");
+            let under = read_as(&format!("check = [{}]", above(cell)), &additional);
+            let cells =
+                |additional: &Explain| additional.checks.iter().map(|check| check.cells.concat()).collect::<Vec<_>>();
+            under.into_iter().map(|under| under.additional.as_ref().map(cells)).collect::<Vec<_>>()
         };
         let hop = Some(vec!["hop.filter".to_owned()]);
         assert_eq!(judged("path.uddj", &["path.filter", "hop.uddj", "path.few.uddj"]), [hop]);

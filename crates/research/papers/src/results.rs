@@ -290,14 +290,14 @@ fn keep(claim: &Claim, judged: &mut Judgement, before: Judgement, ran: &BTreeSet
     for (read, under) in claim.readings.iter().zip(&mut judged.readings) {
         let found = before.readings.iter().find(|found| found.reading == under.reading);
         let Some(found) = found else { continue };
-        let beside = match &read.beside {
-            Some(beside) if lacks(Box::new(beside.checks.iter())) => found.beside.clone(),
-            _ => std::mem::take(&mut under.beside),
+        let additional = match &read.additional {
+            Some(additional) if lacks(Box::new(additional.checks.iter())) => found.additional.clone(),
+            _ => std::mem::take(&mut under.additional),
         };
         if lacks(Box::new(read.deciding_checks())) && are_same(&under.checks, &found.checks) {
             *under = found.clone();
         }
-        under.beside = beside;
+        under.additional = additional;
     }
 }
 

@@ -195,8 +195,8 @@ pub fn show(
                 judged.verdict,
                 under.collect::<Vec<_>>().join("; ")
             );
-            for under in judged.readings.iter().filter(|under| !under.beside.is_empty()) {
-                let _ = writeln!(text, "  {}: {}", under.reading, under.beside);
+            for under in judged.readings.iter().filter(|under| !under.additional.is_empty()) {
+                let _ = writeln!(text, "  {}: {}", under.reading, under.additional);
             }
         }
         let _ = writeln!(text, "  {}", judged.reason);

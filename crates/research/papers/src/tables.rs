@@ -223,7 +223,7 @@ fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
     if with_words {
         let others = judged.readings.iter().filter(|under| under.verdict != Verdict::NotRun);
         let others: String = others
-            .map(|under| format!(" Reading \"{}\": {}.{}", under.reading, under.verdict, under.spaced_beside()))
+            .map(|under| format!(" Reading \"{}\": {}.{}", under.reading, under.verdict, under.spaced_additional()))
             .collect();
         let end = if others.is_empty() || judged.reason.ends_with('.') { "" } else { "." };
         cells.push(format!("{}{end}{others}", judged.reason));

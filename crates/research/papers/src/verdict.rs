@@ -145,15 +145,15 @@ pub struct UnderReading {
     /// Results under other assumptions that the reading changes; empty if there are none. They do not affect the
     /// verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub beside: String,
+    pub additional: String,
     /// The checks, or those of the explanation.
     pub checks: Vec<CheckResult>,
 }
 
 impl UnderReading {
-    /// Returns `beside` with a leading space, or an empty string.
-    pub(crate) fn spaced_beside(&self) -> String {
-        if self.beside.is_empty() { String::new() } else { format!(" {}", self.beside) }
+    /// Returns `additional` with a leading space, or an empty string.
+    pub(crate) fn spaced_additional(&self) -> String {
+        if self.additional.is_empty() { String::new() } else { format!(" {}", self.additional) }
     }
 }
 

@@ -184,16 +184,22 @@ fn every_check_that_a_reading_changes_is_judged_under_it() {
                 let expected: Vec<_> = written.checks.iter().chain(explained).map(ToString::to_string).collect();
                 let found: Vec<_> = under.checks.iter().map(|result| result.what.clone()).collect();
                 assert_eq!(found, expected, "{} under {}", judged.id, under.reading);
-                let beside = written.beside.iter().flat_map(|beside| &beside.checks);
-                for check in beside.clone() {
+                let additional = written.additional.iter().flat_map(|additional| &additional.checks);
+                for check in additional.clone() {
                     assert!(
-                        under.beside.contains(&format!("{check} is ")),
+                        under.additional.contains(&format!("{check} is ")),
                         "{} under {}: {check}",
                         judged.id,
                         under.reading
                     );
                 }
-                assert_eq!(under.beside.is_empty(), beside.count() == 0, "{} under {}", judged.id, under.reading);
+                assert_eq!(
+                    under.additional.is_empty(),
+                    additional.count() == 0,
+                    "{} under {}",
+                    judged.id,
+                    under.reading
+                );
             }
         }
     }

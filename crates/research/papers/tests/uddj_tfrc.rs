@@ -136,7 +136,7 @@ fn guarded_fills_the_residual_at_every_loss_of_figure_4() {
 /// With queue losses only, the guarded filter is as aggressive as TFRC: next to one Reno it gets 50 to 150 % of TFRC's
 /// rate, with queues of 2, 5 and 50 packets and with RED.
 #[test]
-fn guarded_beside_reno_is_tfrc_within_a_half() {
+fn guarded_next_to_reno_is_tfrc_within_a_half() {
     let results = stored();
     for queue in ["2", "5", "50", "red"] {
         let [guarded, tfrc] =

@@ -7,21 +7,21 @@ use std::net::Ipv4Addr;
 /// Direction of a packet, by its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum Direction {
     /// From the client to the server.
     ToServer,
     /// From the server to the client.
     ToClient,
 }
 
-impl Way {
+impl Direction {
     pub(super) const fn index(self) -> usize {
         match self {
             Self::ToServer => 0,
             Self::ToClient => 1,
         }
     }
-    pub(super) const fn back(self) -> Self {
+    pub(super) const fn reversed(self) -> Self {
         match self {
             Self::ToServer => Self::ToClient,
             Self::ToClient => Self::ToServer,
@@ -52,10 +52,10 @@ pub struct Target {
 impl Target {
     /// Returns source and destination of packets in this direction.
     #[must_use]
-    pub const fn ends(&self, way: Way) -> (Endpoint, Endpoint) {
-        match way {
-            Way::ToServer => (self.client, self.server),
-            Way::ToClient => (self.server, self.client),
+    pub const fn ends(&self, direction: Direction) -> (Endpoint, Endpoint) {
+        match direction {
+            Direction::ToServer => (self.client, self.server),
+            Direction::ToClient => (self.server, self.client),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shot {
     /// Direction.
-    pub way: Way,
+    pub direction: Direction,
     /// Source address in the IP header.
     pub source: Ipv4Addr,
     /// DCCP packet with header.

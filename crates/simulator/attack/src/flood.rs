@@ -1,7 +1,7 @@
 //! Sends Requests from spoofed addresses, to exhaust the memory of a listener or to reflect its Responses to a victim.
 
 use crate::every::{self, Every};
-use crate::{Context, Endpoint, Shot, Way, packets};
+use crate::{Context, Direction, Endpoint, Shot, packets};
 use headway_dccp::{Body, OptionArea};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Seq48};
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ impl Flood {
         let source = Endpoint { address, port: random.below(1 << 16) as u16 };
         let (seq, service) = (Seq48::new(random.bits()), target.service);
         let options = OptionArea::new(&self.padding).unwrap_or(OptionArea::EMPTY);
-        Some(packets::shot(target, Way::ToServer, source, seq, Body::Request { service }, options, 0))
+        Some(packets::shot(target, Direction::ToServer, source, seq, Body::Request { service }, options, 0))
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {

@@ -1,7 +1,7 @@
 //! Forges packets of one endpoint, with guessed or known sequence numbers.
 
 use crate::every::{self, Every};
-use crate::{Context, Fate, Shot, Way, packets};
+use crate::{Context, Direction, Fate, Shot, packets};
 use headway_dccp::{Body, OptionArea, Reset, ResetCode};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48, unused_unless};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Options {
     /// Type of the forged packets.
     pub packet: Forgery,
     /// Direction of the forged packets.
-    pub towards: Way,
+    pub towards: Direction,
     /// Time between two packets, at least 1us.
     pub interval: Duration,
     /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With fewer than 48, it observes
@@ -58,7 +58,7 @@ impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
         Self {
             packet: Forgery::Reset,
-            towards: Way::ToServer,
+            towards: Direction::ToServer,
             interval: Duration::from_millis(1),
             unknown_bits: ALL_BITS,
             data: Bytes::new(100),
@@ -102,9 +102,9 @@ impl Forge {
         Self { options: options.clone(), every, context, greatest: [None; 2] }
     }
 
-    pub(crate) fn handle(&mut self, way: Way, bytes: &[u8]) -> Fate {
-        if let Some(packet) = packets::decode(&self.context.target, way, bytes) {
-            let greatest = &mut self.greatest[way.index()];
+    pub(crate) fn handle(&mut self, direction: Direction, bytes: &[u8]) -> Fate {
+        if let Some(packet) = packets::decode(&self.context.target, direction, bytes) {
+            let greatest = &mut self.greatest[direction.index()];
             if greatest.is_none_or(|greatest| packet.seq.is_after(greatest)) {
                 *greatest = Some(packet.seq);
             }
@@ -128,7 +128,7 @@ impl Forge {
         let (seq, ack) = if unknown_bits == ALL_BITS {
             (Seq48::new(random.bits()), Seq48::new(random.bits()))
         } else {
-            let [seen, answered] = [towards, towards.back()].map(|way| self.greatest[way.index()]);
+            let [seen, answered] = [towards, towards.reversed()].map(|direction| self.greatest[direction.index()]);
             // The likeliest valid numbers: the sequence number after the newest, and an acknowledgement of the newest
             // packet.
             (near(random, seen? + 1, unknown_bits), near(random, answered?, unknown_bits))
@@ -178,7 +178,7 @@ mod tests {
         let mut halves = [0; 2];
         for beat in 0..1000 {
             let shot = attack.poll_transmit(Instant::from_millis(beat)).unwrap();
-            let packet = packets::decode(&target(), Way::ToServer, &shot.bytes).unwrap();
+            let packet = packets::decode(&target(), Direction::ToServer, &shot.bytes).unwrap();
             halves[(packet.seq.value() >> 47) as usize] += 1;
         }
         // Five standard deviations of a fair coin.
@@ -191,11 +191,11 @@ mod tests {
     fn on_path_forgery_uses_the_next_number() {
         let mut attack = forge(Forgery::DataAck, 0);
         assert_eq!(attack.poll_transmit(Instant::ZERO), None);
-        attack.handle(Way::ToServer, &data(&target(), Way::ToServer, 70, b""));
-        attack.handle(Way::ToServer, &data(&target(), Way::ToServer, 69, b""));
-        attack.handle(Way::ToClient, &data(&target(), Way::ToClient, 900, b""));
+        attack.handle(Direction::ToServer, &data(&target(), Direction::ToServer, 70, b""));
+        attack.handle(Direction::ToServer, &data(&target(), Direction::ToServer, 69, b""));
+        attack.handle(Direction::ToClient, &data(&target(), Direction::ToClient, 900, b""));
         let shot = attack.poll_transmit(Instant::from_millis(1)).unwrap();
-        let packet = packets::decode(&target(), Way::ToServer, &shot.bytes).unwrap();
+        let packet = packets::decode(&target(), Direction::ToServer, &shot.bytes).unwrap();
         assert_eq!((packet.seq.value(), packet.body.ack().map(Seq48::value)), (71, Some(900)));
         assert_eq!(packet.data.len(), 100);
     }

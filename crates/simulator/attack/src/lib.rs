@@ -22,7 +22,7 @@ mod contract;
 mod every;
 mod packets;
 
-pub use contract::{Context, Endpoint, Fate, Shot, Target, Way};
+pub use contract::{Context, Direction, Endpoint, Fate, Shot, Target};
 use headway_units::{Duration, Instant, registry};
 
 registry! {
@@ -85,16 +85,16 @@ impl Attack {
     }
 
     /// Handles a packet of the connection on the attacker's path.
-    pub fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
+    pub fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
         match self {
             Self::Drop(attack) => attack.handle(now),
             Self::Flood(_) => Fate::Forwarded,
-            Self::Forge(attack) => attack.handle(way, bytes),
-            Self::Lie(attack) => attack.handle(now, way, bytes),
+            Self::Forge(attack) => attack.handle(direction, bytes),
+            Self::Lie(attack) => attack.handle(now, direction, bytes),
             Self::Reorder(attack) => attack.handle(now),
-            Self::Replay(attack) => attack.handle(now, way, bytes),
-            Self::Tamper(attack) => attack.handle(now, way, bytes),
-            Self::Truncate(attack) => attack.handle(now, way, bytes),
+            Self::Replay(attack) => attack.handle(now, direction, bytes),
+            Self::Tamper(attack) => attack.handle(now, direction, bytes),
+            Self::Truncate(attack) => attack.handle(now, direction, bytes),
         }
     }
 

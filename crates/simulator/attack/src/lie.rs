@@ -1,7 +1,7 @@
 //! A misbehaving receiver: modifies its feedback on the path to the data sender, to obtain more than a fair rate (RFC
 //! 4340 section 12.3, RFC 4342 section 9, RFC 5348 section 9).
 
-use crate::{Context, Fate, Way, packets};
+use crate::{Context, Direction, Fate, packets};
 use headway_dccp::{
     AckRun, AckState, AckVector, Body, Ccid, CcidOption, DccpOption, Elapsed, EncodeError, LossInterval, LossIntervals,
     OptionWriter, Packet,
@@ -24,7 +24,7 @@ const MAX_OPTION_BYTES: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Direction of the modified feedback, to the data sender.
-    pub towards: Way,
+    pub towards: Direction,
     /// False claim in the feedback.
     pub claim: Claim,
     /// Claimed delay of each acknowledgement, with `claim = "elapsed"`.
@@ -68,7 +68,7 @@ impl Claim {
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
         let elapsed = Duration::from_millis(50);
-        Self { towards: Way::ToClient, claim: Claim::NoLosses, elapsed, packets: 1 }
+        Self { towards: Direction::ToClient, claim: Claim::NoLosses, elapsed, packets: 1 }
     }
     fn check(&self) -> Result<(), OptionError> {
         if !(1..=63).contains(&self.packets) {
@@ -100,11 +100,11 @@ impl Lie {
         Self { options: options.clone(), context }
     }
 
-    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
-        if way != self.options.towards || !self.context.is_on(now) {
+    pub(crate) fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
+        if direction != self.options.towards || !self.context.is_on(now) {
             return Fate::Forwarded;
         }
-        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Forwarded };
+        let Some(packet) = packets::decode(&self.context.target, direction, bytes) else { return Fate::Forwarded };
         let ahead = u64::from(if self.options.claim == Claim::Ahead { self.options.packets } else { 0 });
         let body = match packet.body {
             Body::Ack { ack } => Body::Ack { ack: ack + ahead },
@@ -119,7 +119,7 @@ impl Lie {
             }
         }
         let Ok(options) = writer.finish() else { return Fate::Forwarded };
-        let (source, destination) = self.context.target.ends(way);
+        let (source, destination) = self.context.target.ends(direction);
         Fate::Changed(packets::encode(&Packet { body, options, ..packet }, packets::network(source, destination)))
     }
 
@@ -206,7 +206,7 @@ mod tests {
         let mut area = [0; MAX_OPTION_BYTES];
         let mut writer = OptionWriter::new(&mut area);
         write(&mut writer);
-        let (source, destination) = target().ends(Way::ToClient);
+        let (source, destination) = target().ends(Direction::ToClient);
         let packet = Packet {
             source_port: source.port,
             destination_port: destination.port,
@@ -219,9 +219,11 @@ mod tests {
         };
         let bytes = packets::encode(&packet, packets::network(source, destination));
         let mut lie = Lie::new(&options, context(1));
-        assert_eq!(lie.handle(Instant::ZERO, Way::ToServer, &bytes), Fate::Forwarded);
-        let Fate::Changed(changed) = lie.handle(Instant::ZERO, Way::ToClient, &bytes) else { panic!("it passes") };
-        let packet = packets::decode(&target(), Way::ToClient, &changed).unwrap();
+        assert_eq!(lie.handle(Instant::ZERO, Direction::ToServer, &bytes), Fate::Forwarded);
+        let Fate::Changed(changed) = lie.handle(Instant::ZERO, Direction::ToClient, &bytes) else {
+            panic!("it passes")
+        };
+        let packet = packets::decode(&target(), Direction::ToClient, &changed).unwrap();
         packet.to_string().split_once("(Ack=").unwrap().1.to_owned()
     }
 

@@ -1,6 +1,6 @@
 //! Encoding and decoding of packets.
 
-use crate::{Endpoint, Shot, Target, Way};
+use crate::{Direction, Endpoint, Shot, Target};
 use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
 use headway_units::Seq48;
 
@@ -12,14 +12,14 @@ pub(crate) const fn network(source: Endpoint, destination: Endpoint) -> Network 
 /// Creates a packet with `data` zero bytes of data.
 pub(crate) fn shot(
     target: &Target,
-    way: Way,
+    direction: Direction,
     source: Endpoint,
     seq: Seq48,
     body: Body,
     options: OptionArea<'_>,
     data: usize,
 ) -> Shot {
-    let (_, destination) = target.ends(way);
+    let (_, destination) = target.ends(direction);
     let data = vec![0; data];
     let packet = Packet {
         source_port: source.port,
@@ -31,7 +31,7 @@ pub(crate) fn shot(
         options,
         data: &data,
     };
-    Shot { way, source: source.address, bytes: encode(&packet, network(source, destination)) }
+    Shot { direction, source: source.address, bytes: encode(&packet, network(source, destination)) }
 }
 
 /// Encodes the packet; returns no bytes if it cannot be encoded.
@@ -43,8 +43,8 @@ pub(crate) fn encode(packet: &Packet<'_>, network: Network) -> Vec<u8> {
 }
 
 /// Decodes a packet of the connection, with 48-bit sequence numbers only.
-pub(crate) fn decode<'a>(target: &Target, way: Way, bytes: &'a [u8]) -> Option<Packet<'a>> {
-    let (source, destination) = target.ends(way);
+pub(crate) fn decode<'a>(target: &Target, direction: Direction, bytes: &'a [u8]) -> Option<Packet<'a>> {
+    let (source, destination) = target.ends(direction);
     match Packet::decode(bytes, network(source, destination)).ok()? {
         Decoded::Long(packet) => Some(packet),
         Decoded::Short(_) => None,

@@ -1,6 +1,6 @@
 //! Replays packets: duplicates, bursts of duplicates and old packets.
 
-use crate::{Context, Fate, Shot, Way};
+use crate::{Context, Direction, Fate, Shot};
 use headway_units::{Dialect, Duration, Instant, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -49,10 +49,10 @@ impl Replay {
         Self { options: options.clone(), context, waiting: VecDeque::new() }
     }
 
-    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
+    pub(crate) fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
         if self.context.hits(now, self.options.share) && self.waiting.len() < MAX_PENDING {
-            let source = self.context.target.ends(way).0.address;
-            let shot = Shot { way, source, bytes: bytes.to_vec() };
+            let source = self.context.target.ends(direction).0.address;
+            let shot = Shot { direction, source, bytes: bytes.to_vec() };
             self.waiting.push_back((now + self.options.after, self.options.copies, shot));
         }
         Fate::Forwarded

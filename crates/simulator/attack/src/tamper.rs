@@ -1,6 +1,6 @@
 //! Modifies packets on the path: one bit or one inserted option.
 
-use crate::{Context, Fate, Way, packets};
+use crate::{Context, Direction, Fate, packets};
 use headway_dccp::{OptionArea, Packet};
 use headway_units::{Dialect, Instant, Probability};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct Options {
     /// Probability that a packet is changed.
     pub share: Probability,
     /// Direction of the changed packets.
-    pub towards: Way,
+    pub towards: Direction,
     /// Kind of change.
     pub change: Change,
 }
@@ -41,7 +41,7 @@ const NOT_LISTENING: &[u8] = &[40, 3, 0x90];
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
         let share = Probability::new(0.1).unwrap_or(Probability::ZERO);
-        Self { share, towards: Way::ToServer, change: Change::Bit }
+        Self { share, towards: Direction::ToServer, change: Change::Bit }
     }
 }
 
@@ -57,8 +57,8 @@ impl Tamper {
         Self { options: options.clone(), context }
     }
 
-    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
-        if way != self.options.towards || !self.context.hits(now, self.options.share) {
+    pub(crate) fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
+        if direction != self.options.towards || !self.context.hits(now, self.options.share) {
             return Fate::Forwarded;
         }
         let option = match self.options.change {
@@ -74,11 +74,11 @@ impl Tamper {
             Change::SequenceWindow => SEQUENCE_WINDOW,
             Change::NotListening => NOT_LISTENING,
         };
-        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Forwarded };
+        let Some(packet) = packets::decode(&self.context.target, direction, bytes) else { return Fate::Forwarded };
         let mut options = [option, packet.options.as_bytes()].concat();
         options.resize(options.len().next_multiple_of(4), 0);
         let Some(options) = OptionArea::new(&options) else { return Fate::Forwarded };
-        let (source, destination) = self.context.target.ends(way);
+        let (source, destination) = self.context.target.ends(direction);
         Fate::Changed(packets::encode(&Packet { options, ..packet }, packets::network(source, destination)))
     }
 }
@@ -90,11 +90,11 @@ mod tests {
     use headway_dccp::{DccpOption, Feature, FeatureAction};
 
     fn changed(change: Change) -> Vec<u8> {
-        let options = Options { share: Probability::new(1.0).unwrap(), towards: Way::ToServer, change };
+        let options = Options { share: Probability::new(1.0).unwrap(), towards: Direction::ToServer, change };
         let mut attack = Tamper::new(&options, context(1));
-        let bytes = data(&target(), Way::ToServer, 7, b"hello");
-        assert_eq!(attack.handle(Instant::ZERO, Way::ToClient, &bytes), Fate::Forwarded);
-        match attack.handle(Instant::ZERO, Way::ToServer, &bytes) {
+        let bytes = data(&target(), Direction::ToServer, 7, b"hello");
+        assert_eq!(attack.handle(Instant::ZERO, Direction::ToClient, &bytes), Fate::Forwarded);
+        match attack.handle(Instant::ZERO, Direction::ToServer, &bytes) {
             Fate::Changed(bytes) => bytes,
             fate => panic!("{fate:?}"),
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_breaks_the_checksum() {
-        assert!(packets::decode(&target(), Way::ToServer, &changed(Change::Bit)).is_none());
+        assert!(packets::decode(&target(), Direction::ToServer, &changed(Change::Bit)).is_none());
     }
 
     /// The inserted option is as named and the rest of the packet is unchanged.
@@ -114,13 +114,13 @@ mod tests {
             (Change::NotListening, vec!["DataDropped"]),
         ] {
             let bytes = changed(change);
-            let packet = packets::decode(&target(), Way::ToServer, &bytes).unwrap();
+            let packet = packets::decode(&target(), Direction::ToServer, &bytes).unwrap();
             assert_eq!(packet.data, b"hello");
             let options: Vec<String> = packet.options.iter().flatten().map(|option| format!("{option:?}")).collect();
             assert!(wanted.iter().zip(&options).all(|(wanted, option)| option.starts_with(wanted)), "{options:?}");
         }
         let bytes = changed(Change::SequenceWindow);
-        let packet = packets::decode(&target(), Way::ToServer, &bytes).unwrap();
+        let packet = packets::decode(&target(), Direction::ToServer, &bytes).unwrap();
         let Some(Ok(DccpOption::Feature(option))) = packet.options.iter().next() else { panic!("{packet}") };
         assert_eq!((option.action, option.feature), (FeatureAction::ChangeL, Feature::SEQUENCE_WINDOW));
     }

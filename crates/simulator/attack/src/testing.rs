@@ -1,7 +1,7 @@
 //! Test fixtures: a connection to attack.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use crate::{Context, Endpoint, Target, Way, packets};
+use crate::{Context, Direction, Endpoint, Target, packets};
 use headway_dccp::{Body, CcVal, CsCov, OptionArea, Packet, ServiceCode};
 use headway_units::{Instant, Random, Seq48};
 use std::net::Ipv4Addr;
@@ -18,8 +18,8 @@ pub(crate) fn context(seed: u64) -> Context {
     Context { target: target(), start: Instant::ZERO, stop: Instant::FAR_FUTURE, random: Random::new(seed, "attacker") }
 }
 
-pub(crate) fn data(target: &Target, way: Way, seq: u64, data: &[u8]) -> Vec<u8> {
-    let (source, destination) = target.ends(way);
+pub(crate) fn data(target: &Target, direction: Direction, seq: u64, data: &[u8]) -> Vec<u8> {
+    let (source, destination) = target.ends(direction);
     let packet = Packet {
         source_port: source.port,
         destination_port: destination.port,

@@ -1,6 +1,6 @@
 //! Truncates packets, with the original or an updated checksum.
 
-use crate::{Context, Fate, Way, packets};
+use crate::{Context, Direction, Fate, packets};
 use headway_dccp::{Addresses, CsCov, Network};
 use headway_units::{Dialect, Instant, Probability};
 use serde::{Deserialize, Serialize};
@@ -33,14 +33,14 @@ impl Truncate {
         Self { options: options.clone(), context }
     }
 
-    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
+    pub(crate) fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
         if !self.context.hits(now, self.options.share) {
             return Fate::Forwarded;
         }
         let left = self.context.random.below(bytes.len() as u64) as usize;
         let mut cut = bytes.get(..left).unwrap_or_default().to_vec();
         if self.options.fix_checksum {
-            let (source, destination) = self.context.target.ends(way);
+            let (source, destination) = self.context.target.ends(direction);
             fix_checksum(&mut cut, packets::network(source, destination));
         }
         Fate::Changed(cut)
@@ -87,10 +87,10 @@ mod tests {
     /// or an invalid header.
     #[test]
     fn truncation_is_detected_unless_the_checksum_is_updated() {
-        let (target, way) = (target(), Way::ToServer);
-        let (source, destination) = target.ends(way);
+        let (target, direction) = (target(), Direction::ToServer);
+        let (source, destination) = target.ends(direction);
         let network = packets::network(source, destination);
-        let whole = data(&target, way, 7, &[1; 40]);
+        let whole = data(&target, direction, 7, &[1; 40]);
         assert!(Packet::decode(&whole, network).is_ok());
         let mut shorter = 0;
         for left in 0..whole.len() {

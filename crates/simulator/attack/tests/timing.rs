@@ -1,7 +1,7 @@
 //! Timing, rate and source addresses of attackers, as documented in the book's table of attackers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_attack::{Attack, AttackOptions, Context, Endpoint, Fate, Shot, Target, Way};
+use headway_attack::{Attack, AttackOptions, Context, Direction, Endpoint, Fate, Shot, Target};
 use headway_dccp::ServiceCode;
 use headway_units::{Dialect, Duration, Instant, Random, Registry};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn a_flood_uses_the_whole_address_block() {
     assert_eq!(found.len(), 1000);
     for (number, (at, shot)) in (0u64..).zip(&found) {
         assert_eq!(*at, Instant::from_millis(1000 + number));
-        assert_eq!(shot.way, Way::ToServer);
+        assert_eq!(shot.direction, Direction::ToServer);
         assert!(matches!(shot.source.octets(), [198, 18 | 19, ..]), "{}", shot.source);
         // RFC 4340 section 5.1: the type is in bits 3 to 6 of the ninth byte, and Request is 0.
         assert_eq!(shot.bytes[8] >> 1 & 15, 0);
@@ -72,12 +72,12 @@ fn a_replay_is_sent_after_its_delay() {
         assert_eq!((times.copies, times.after), (1, Duration::from_secs(1)), "by default");
         (times.copies, times.after) = (copies, Duration::from_millis(after));
         let mut replay = attack(&replay);
-        assert_eq!(replay.handle(Instant::from_millis(1500), Way::ToClient, b"12345678"), Fate::Forwarded);
+        assert_eq!(replay.handle(Instant::from_millis(1500), Direction::ToClient, b"12345678"), Fate::Forwarded);
         let found = shots(&mut replay);
         assert_eq!(found.len(), copies as usize);
         for (at, shot) in found {
             assert_eq!(at, Instant::from_millis(1500 + after));
-            assert_eq!((shot.way, shot.source), (Way::ToClient, Ipv4Addr::new(10, 0, 0, 2)));
+            assert_eq!((shot.direction, shot.source), (Direction::ToClient, Ipv4Addr::new(10, 0, 0, 2)));
             assert_eq!(shot.bytes, b"12345678");
         }
     }
@@ -88,10 +88,10 @@ fn a_replay_is_sent_after_its_delay() {
 fn an_attack_is_limited_to_its_interval() {
     let mut replay = attack(&options("replay"));
     for millis in [0, 999, 2000, 3000] {
-        replay.handle(Instant::from_millis(millis), Way::ToClient, b"12345678");
+        replay.handle(Instant::from_millis(millis), Direction::ToClient, b"12345678");
         assert_eq!(replay.poll_timeout(), None, "{millis} ms");
     }
-    replay.handle(Instant::from_millis(1000), Way::ToClient, b"12345678");
+    replay.handle(Instant::from_millis(1000), Direction::ToClient, b"12345678");
     assert_eq!(replay.poll_timeout(), Some(Instant::from_secs(2)));
 }
 
@@ -101,7 +101,7 @@ fn reorder_delays_a_tenth_by_default() {
     let mut reorder = attack(&options("reorder"));
     let mut held = 0;
     for _ in 0..10_000 {
-        match reorder.handle(Instant::from_millis(1500), Way::ToServer, b"12345678") {
+        match reorder.handle(Instant::from_millis(1500), Direction::ToServer, b"12345678") {
             Fate::Forwarded => {}
             fate => {
                 assert_eq!(fate, Fate::Delayed(Duration::from_millis(100)));

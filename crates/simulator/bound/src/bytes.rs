@@ -10,7 +10,7 @@
 //! half a packet, sends video.
 //!
 //! A packet leaves when its last byte is paid. A credit at or after its creation may pay for it if a packet that leaves
-//! at this credit or a later one would be in time. The arrival of a credit is therefore the earliest of this and all
+//! at this credit or a later one would be on time. The arrival of a credit is therefore the earliest of this and all
 //! later ones. These arrivals are in order even if the path reorders, and the credits of a packet form an interval
 //! [from, until).
 //!

@@ -17,7 +17,7 @@ pub trait Sender {
 pub struct Outcome {
     /// Number of packets of this priority.
     pub offered: u64,
-    /// Packets sent that arrive in time, by measured or interpolated arrival.
+    /// Packets sent that arrive on time, by measured or interpolated arrival.
     pub on_time: u64,
     /// Packets sent that arrive too late, by measured or interpolated arrival.
     pub late: u64,

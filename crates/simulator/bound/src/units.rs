@@ -1,8 +1,8 @@
 //! The bound for opportunities that carry one packet of any size, such as TFRC paced in packets and windows in packets.
 //!
 //! The largest number of packets on time is a maximum matching of packets and slots. Slots are visited by departure.
-//! Each carries the available packet that would be in time and expires first (Glover 1967 for convex bipartite graphs).
-//! Proof by exchange: among the packets available at a slot, the one that expires first is in time in the fewest later
+//! Each carries the available packet that would be on time and expires first (Glover 1967 for convex bipartite graphs).
+//! Proof by exchange: among the packets available at a slot, the one that expires first is on time in the fewest later
 //! slots, and these are a subset of those of any other packet. Any optimal matching can therefore be exchanged into
 //! this one without loss. The proof needs only the order of departures, so the matching is also exact on paths that
 //! reorder. A packet too late for this slot is kept for a later slot that overtakes it.
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         let slots = slots(&[(0, 50), (10, 60), (20, 70), (30, 80)]);
-        // All three expire at 60 ms: two slots are in time.
+        // All three expire at 60 ms: two slots are on time.
         let same = [packet(0, 0, 60); 3];
         let bound = unit_bound(&slots, &same);
         assert_eq!((on_time(&bound), bound.used, bound.unused), (vec![2], 2, 2));
@@ -109,24 +109,24 @@ mod tests {
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 30, 80)])), [1]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 30, 79)])), [0]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 31, 99)])), [0]);
-        // Without expiry, any later slot is in time.
+        // Without expiry, any later slot is on time.
         let unlimited = Packet { expires: None, ..packet(0, 11, 0) };
         assert_eq!(on_time(&unit_bound(&slots, &[unlimited; 5])), [2]);
     }
 
-    /// One slot, two packets in time: the more urgent packet gets it although the other expires first.
+    /// One slot, two packets on time: the more urgent packet gets it although the other expires first.
     #[test]
     fn priority_takes_precedence_over_expiry() {
         let slots = slots(&[(0, 50)]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(3, 0, 50), packet(1, 0, 90)])), [1, 0]);
     }
 
-    /// The second slot overtakes: a packet too late for the first slot is in time in the second.
+    /// The second slot overtakes: a packet too late for the first slot is on time in the second.
     #[test]
     fn a_packet_can_use_a_later_slot_that_overtakes() {
         let slots = slots(&[(0, 90), (10, 60)]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 0, 60), packet(0, 0, 90)])), [2]);
-        // Both packets are in time only in the slot that overtakes.
+        // Both packets are on time only in the slot that overtakes.
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 0, 60), packet(0, 5, 90)])), [1]);
     }
 

@@ -69,7 +69,7 @@ fn lines(text: &str) -> Vec<Line> {
         let at = Instant::from_nanos(field(0));
         let drawn = |from: usize| {
             let bits: Vec<_> = (from..fields.len()).map(field).collect();
-            (!bits.is_empty()).then(|| Random::that_draws(&bits))
+            (!bits.is_empty()).then(|| Random::scripted(&bits))
         };
         if fields[1] == "-" {
             return Line::Asked(at, drawn(2));

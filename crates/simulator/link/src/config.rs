@@ -124,7 +124,7 @@ impl Config {
     /// Returns the mean rate that can be sustained between two times, in bit/s: the least of transmitter, policer and
     /// shaper.
     #[must_use]
-    pub fn lasting_rate(&self, from: Instant, to: Instant) -> f64 {
+    pub fn sustained_rate(&self, from: Instant, to: Instant) -> f64 {
         let policer = self.policer.as_ref().map(|policer| policer.rate.bits_per_second() as f64);
         let shaper = self.shaper.as_ref().map(|shaper| shaper.mean_rate(from, to));
         [policer, shaper].into_iter().flatten().fold(self.mean_rate(from, to), f64::min)
@@ -138,7 +138,7 @@ impl Config {
 
     /// Returns whether the losses of the channel happen before the queue.
     #[must_use]
-    pub fn loses_before_queue(&self) -> bool {
+    pub fn has_loss_before_queue(&self) -> bool {
         self.loss.as_ref().is_some_and(|loss| Loss::new(loss).place() == Place::BeforeQueue)
     }
 }

@@ -449,7 +449,7 @@ fn of_one_run(many: usize, label: impl Fn(usize) -> String) -> Chart {
 
 /// The heading and each entry have 22 px of the 372 px next to a plot. 15 entries fit; of more 14 are shown, and how many are not.
 #[test]
-fn a_legend_beside_a_plot_counts_what_does_not_fit() {
+fn a_legend_next_to_a_plot_counts_what_does_not_fit() {
     for many in [14, 15, 16, 30] {
         let figure = of_one_run(many, |n| format!("g{n}")).draw().unwrap();
         let found = texts(&figure);

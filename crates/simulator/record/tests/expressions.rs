@@ -152,7 +152,7 @@ fn messages_are_short() {
 /// A percentile is a key of `p` and digits.
 #[test]
 fn percentiles_are_known_by_their_key() {
-    let reads = |text: &str| text.parse::<Expression>().unwrap().reads_percentile();
+    let reads = |text: &str| text.parse::<Expression>().unwrap().uses_percentile();
     assert!(reads("flow[a].one_way_delay_s.p95") && reads("p5"));
     assert!(!reads("flow[a].packets") && !reads("flow[a].one_way_delay_s.p95x") && !reads("flow[a].p95.mean"));
 }

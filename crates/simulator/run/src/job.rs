@@ -105,7 +105,7 @@ impl Job {
     ///
     /// # Errors
     /// Those of [`run`](Self::run), or the record cannot be read.
-    pub fn run_and_look(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
+    pub fn run_with_findings(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
         let _lock = self.folder.claim(FolderKind::Record)?;
         let summary = self.record(watch)?;
         if watch.stopped() {

@@ -7,7 +7,7 @@
 //! | [`ScenarioText`]: a scenario file and the caller's overrides | the text that [`headway_scenario::load`] reads |
 //! | [`simulate`]: a scenario and a [`Watch`] for progress and stopping | a record in memory |
 //! | [`Job`]: a scenario and a [`Folder`] | a record in the folder, or a [reused](Reuse) one |
-//! | [`Sweep`]: a scenario with `[vary]` | its runs, a dataset, and an [`Answer`] |
+//! | [`Sweep`]: a scenario with `[vary]` | its runs, a dataset, and a [`ResultTable`] |
 //! | [`findings`]: a record in a folder | problems and notes |
 //! | [`each`]: independent work items | their results, computed on all cores |
 //!
@@ -58,8 +58,9 @@ pub use pool::each;
 pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
 pub use sweep::{
-    Against, Answer, AnswerRow, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric,
-    NO_RANDOMNESS, NoSuchKey, NoSuchValue, Places, RUNS, Session, Sweep, Task, Threads, listed, names, read_table,
+    Against, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric, NO_RANDOMNESS,
+    NoSuchKey, NoSuchValue, Places, RUNS, ResultRow, ResultTable, Session, Sweep, Task, Threads, listed, names,
+    read_table,
 };
 pub use text::{ScenarioFiles, ScenarioText};
 pub use traces::{TraceFormat, Traces, Tracing};

@@ -249,7 +249,7 @@ fn fewer_than_95_percent_of_frames_in_time_are_a_problem() {
         };
         let mut record = Record::new(&["one"]);
         record.summary.flows[0].frames = BTreeMap::from([(kind, frames)]);
-        record.has("arrived whole and in time")
+        record.has("arrived whole and on time")
     };
     assert!(found(MediaKind::VideoI, 100, Some(94)) && !found(MediaKind::VideoI, 100, Some(95)));
     assert!(found(MediaKind::VideoB, 94, None) && !found(MediaKind::VideoB, 95, None));

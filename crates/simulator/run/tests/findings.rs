@@ -277,10 +277,10 @@ fn the_smoother_of_two_runs_is_named() {
     };
     let between = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.913))]);
     let words =
-        "more of the data of media arrived in time in controlled (tfrc) than in bare (udp): 91 %, compared with 50 %";
-    assert_eq!(only(&between, "in time").text, words);
+        "more of the data of media arrived on time in controlled (tfrc) than in bare (udp): 91 %, compared with 50 %";
+    assert_eq!(only(&between, "on time").text, words);
     let alike = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.505))]);
-    assert!(!alike.iter().any(|finding| finding.text.contains("in time")), "{alike:?}");
+    assert!(!alike.iter().any(|finding| finding.text.contains("on time")), "{alike:?}");
     // A run compared with itself, and runs without a common flow, have no findings.
     assert_eq!(findings_between(&[("one", udp.clone()), ("same", udp.clone())]), []);
     let mut other = tfrc;
@@ -365,6 +365,6 @@ fn a_stopped_command_makes_no_findings() {
         flow("download", DOWNLOAD)
     );
     let job = job(place.path(), &text, &[]);
-    assert_ne!(job.run_and_look(&()).unwrap().1, []);
-    assert_eq!(job.run_and_look(&Stopped).unwrap().1, []);
+    assert_ne!(job.run_with_findings(&()).unwrap().1, []);
+    assert_eq!(job.run_with_findings(&Stopped).unwrap().1, []);
 }

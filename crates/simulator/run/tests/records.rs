@@ -129,7 +129,7 @@ fn a_run_stopped_after_its_end_makes_no_findings() {
     let place = tempfile::tempdir().unwrap();
     let look = |stops: bool| {
         let watching = Watching { stops, ..Watching::default() };
-        let (summary, findings) = job(&place.path().join("out"), &[]).run_and_look(&watching).unwrap();
+        let (summary, findings) = job(&place.path().join("out"), &[]).run_with_findings(&watching).unwrap();
         (summary.complete, findings.is_empty(), watching.recorded.load(Ordering::Relaxed))
     };
     // A queue of 5 packets with a NewReno flow has findings.

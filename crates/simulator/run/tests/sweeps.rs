@@ -105,17 +105,17 @@ fn an_answer_has_one_row_per_point_with_intervals() {
     let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
     Threads::default().run(&mut session, &()).unwrap();
     let loss: Metric = "loss=flow[voice].loss_ratio".parse().unwrap();
-    let answer = session.answer(std::slice::from_ref(&loss)).unwrap();
+    let results = session.results(std::slice::from_ref(&loss)).unwrap();
     assert_eq!(
-        answer.rows.iter().map(|row| (&row.values[..], row.runs, row.identical)).collect::<Vec<_>>(),
+        results.rows.iter().map(|row| (&row.values[..], row.runs, row.identical)).collect::<Vec<_>>(),
         [(&["1Mbps".to_owned()][..], 4, false), (&["500kbps".to_owned()][..], 4, false),]
     );
-    let number = answer.rows[0].metrics[0].unwrap();
-    let samples: Vec<f64> = answer.rows[0].samples(0).iter().map(|(_, value)| *value).collect();
+    let number = results.rows[0].metrics[0].unwrap();
+    let samples: Vec<f64> = results.rows[0].samples(0).iter().map(|(_, value)| *value).collect();
     let estimate = headway_record::Estimate::of(&samples).unwrap();
     assert_eq!((number.mean, number.ci95, number.runs), (estimate.mean, estimate.ci95, 4));
     let wrong: Metric = "flow[vioce].loss_ratio".parse().unwrap();
-    let error = session.answer(&[wrong]).unwrap_err().to_string();
+    let error = session.results(&[wrong]).unwrap_err().to_string();
     assert!(error.contains("there is no flow \"vioce\"") && error.contains("voice, late"), "{error}");
     // While intervals are too wide, seeds are added up to the maximum; repeated calls add the same seeds.
     assert!(session.refine(std::slice::from_ref(&loss), 1e-6, 7).unwrap());
@@ -130,11 +130,14 @@ fn runs_without_random_numbers_have_no_interval() {
     let place = tempfile::tempdir().unwrap();
     let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
     Threads::default().run(&mut session, &()).unwrap();
-    let answer = session.answer(&[]).unwrap();
+    let results = session.results(&[]).unwrap();
     assert!(
-        answer.rows.iter().all(|row| row.identical && row.metrics.iter().flatten().all(|number| number.ci95.is_none()))
+        results
+            .rows
+            .iter()
+            .all(|row| row.identical && row.metrics.iter().flatten().all(|number| number.ci95.is_none()))
     );
-    let shown = answer.plain();
+    let shown = results.plain();
     assert!(shown.contains("all seeds gave the same numbers") && !shown.contains('±'), "{shown}");
 }
 
@@ -162,16 +165,16 @@ fn a_constant_metric_has_no_interval_in_any_event_order() {
     let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
     Threads::default().run(&mut session, &()).unwrap();
     let both: Metric = "sum(flow[*].throughput_bps)".parse().unwrap();
-    let answer = session.answer(std::slice::from_ref(&both)).unwrap();
+    let results = session.results(std::slice::from_ref(&both)).unwrap();
     // The order of two packets is random: the flows' delays vary, the sum of their rates does not.
-    assert!(!answer.rows[0].identical && answer.rows[0].metrics[0].unwrap().ci95.is_none());
+    assert!(!results.rows[0].identical && results.rows[0].metrics[0].unwrap().ci95.is_none());
     // Two equal runs are not precise; ten are.
     for _ in 0..2 {
         assert!(session.refine(std::slice::from_ref(&both), 0.01, 1000).unwrap());
         Threads::default().run(&mut session, &()).unwrap();
     }
     assert!(!session.refine(std::slice::from_ref(&both), 0.01, 1000).unwrap());
-    assert_eq!(session.answer(&[both]).unwrap().rows[0].runs, 12);
+    assert_eq!(session.results(&[both]).unwrap().rows[0].runs, 12);
 }
 
 #[test]

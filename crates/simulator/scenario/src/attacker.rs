@@ -8,7 +8,7 @@ use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::vocabulary::VOCABULARY;
-use headway_attack::{AttackOptions, Way};
+use headway_attack::{AttackOptions, Direction};
 use headway_dccp::Ccid;
 use headway_units::{Dialect, Duration, Instant};
 use schemars::JsonSchema;
@@ -157,7 +157,7 @@ pub(crate) fn expand(
                 );
                 reader.wrong(&path.key("claim"), message);
             }
-            if lie.towards == Way::ToServer {
+            if lie.towards == Direction::ToServer {
                 let message =
                     "the client sends all data, and claims go to the sender: write to-client, or leave towards out";
                 reader.wrong(&path.key("towards"), message);

@@ -215,7 +215,7 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
 
 fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
     for (path, flow) in one_of_each_table(expanded) {
-        if let Some(message) = resend_misfit(flow) {
+        if let Some(message) = resend_error(flow) {
             reader.wrong(&path.key("send_queue").key("resend"), message);
         }
     }
@@ -223,7 +223,7 @@ fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
 
 /// Returns why the send queue of the flow cannot retransmit lost packets although `resend` is set.
 #[must_use]
-pub fn resend_misfit(flow: &Flow) -> Option<String> {
+pub fn resend_error(flow: &Flow) -> Option<String> {
     let controller = flow.transport.controller()?;
     if !flow.send_queue.rules.resend {
         None

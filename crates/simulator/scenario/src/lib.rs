@@ -52,7 +52,7 @@ mod vary_option;
 mod vocabulary;
 
 pub use attacker::Attacker;
-pub use check::resend_misfit;
+pub use check::resend_error;
 pub use clock::{ClockOptions, Spread};
 pub use dscp::FlowDscp;
 pub use e_model::{EModelOptions, SpeechCodec};

@@ -26,8 +26,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Renamed values: the old name and the new name.
-const RENAMED: [(&str, &str); 3] =
-    [("linux", "window-counter-settled"), ("linux", "halved-and-lifted"), ("ns2", "halved-to-initial")];
+const RENAMED: [(&str, &str); 4] = [
+    ("linux", "window-counter-settled"),
+    ("linux", "halved-and-lifted"),
+    ("ns2", "halved-to-initial"),
+    ("until-heard", "until-cwr"),
+];
 
 /// Removed options of transports and controllers.
 pub(crate) const REMOVED: [&str; 22] = [

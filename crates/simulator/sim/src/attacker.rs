@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::observe::{Observer, Place};
 use crate::packet::{Body, Data, Envelope, Packet, RawEnd, RawPacket};
 use crate::transport::{SERVICE, Verdict};
-use headway_attack::{Attack, Context, Endpoint, Fate, Shot, Target, Way};
+use headway_attack::{Attack, Context, Direction, Endpoint, Fate, Shot, Target};
 use headway_dccp::{Addresses, Network as Checksummed};
 use headway_engine::{Class, Moment, Owner, Timer};
 use headway_link::Handle;
@@ -85,35 +85,41 @@ impl Attacker {
     }
 
     /// Returns the direction of a packet that arrives at the attacker's node, if the attacker is on its path.
-    pub(crate) fn intercepts(&self, packet: &Packet) -> Option<Way> {
+    pub(crate) fn intercepts(&self, packet: &Packet) -> Option<Direction> {
         let [there, back] = self.routes.path?;
         match packet.place {
-            place if place == there => Some(Way::ToServer),
-            place if place == back => Some(Way::ToClient),
+            place if place == there => Some(Direction::ToServer),
+            place if place == back => Some(Direction::ToClient),
             _ => None,
         }
     }
 
-    const fn onward(&self, way: Way) -> u32 {
-        match way {
-            Way::ToServer => self.routes.to_server,
-            Way::ToClient => self.routes.to_client,
+    const fn onward(&self, direction: Direction) -> u32 {
+        match direction {
+            Direction::ToServer => self.routes.to_server,
+            Direction::ToClient => self.routes.to_client,
         }
     }
 
     /// Handles a packet of the flow that arrives at the attacker's node.
-    pub(crate) fn handle<O: Observer>(&mut self, now: Moment, way: Way, handle: Handle, network: &mut Network<O>) {
+    pub(crate) fn handle<O: Observer>(
+        &mut self,
+        now: Moment,
+        direction: Direction,
+        handle: Handle,
+        network: &mut Network<O>,
+    ) {
         self.counted.seen_packets += 1;
-        let onward = self.onward(way);
-        let fate = match self.bytes(way, network.packet(handle)) {
-            Some(bytes) => self.attack.handle(now.at, way, &bytes),
+        let onward = self.onward(direction);
+        let fate = match self.bytes(direction, network.packet(handle)) {
+            Some(bytes) => self.attack.handle(now.at, direction, &bytes),
             None => Fate::Forwarded,
         };
         match fate {
             Fate::Forwarded => network.forward(now, handle, onward),
             Fate::Changed(bytes) => {
                 self.counted.changed_packets += 1;
-                self.change(way, bytes, network.packet_mut(handle));
+                self.change(direction, bytes, network.packet_mut(handle));
                 network.forward(now, handle, onward);
             }
             Fate::Delayed(delay) => {
@@ -123,7 +129,7 @@ impl Attacker {
                 self.held.insert((now.at + delay, packet.uid, handle.place()), handle);
             }
             Fate::Dropped => {
-                self.counted.taken_packets += 1;
+                self.counted.dropped_packets += 1;
                 network.take(now.at, Place::Node(self.at), handle, DropCause::Channel);
             }
         }
@@ -131,24 +137,24 @@ impl Attacker {
     }
 
     /// Encodes the packet.
-    fn bytes(&self, way: Way, packet: &Packet) -> Option<Vec<u8>> {
+    fn bytes(&self, direction: Direction, packet: &Packet) -> Option<Vec<u8>> {
         let Body::Dccp(dccp) = &packet.body else { return None };
-        let (source, destination) = self.target.ends(way);
+        let (source, destination) = self.target.ends(direction);
         let wire = dccp.on_wire([source.port, destination.port]);
         let mut bytes = vec![0; wire.encoded_len()];
         let network = Checksummed::Ip(Addresses::V4 { source: source.address, destination: destination.address });
         wire.encode(&mut bytes, network).ok().map(|_| bytes)
     }
 
-    fn change(&self, way: Way, bytes: Vec<u8>, packet: &mut Packet) {
+    fn change(&self, direction: Direction, bytes: Vec<u8>, packet: &mut Packet) {
         let data = packet.body.data().copied().unwrap_or(Data::NONE);
         packet.size = (IP_HEADER + bytes.len()) as u32;
-        let (source, destination) = self.target.ends(way);
+        let (source, destination) = self.target.ends(direction);
         let raw = RawPacket {
             source: source.address,
             destination: destination.address,
             bytes,
-            to: end(way),
+            to: end(direction),
             attacker: self.number,
             data,
         };
@@ -171,21 +177,21 @@ impl Attacker {
     /// Sends the packets that are due at `at` and arms the timer.
     fn transmit<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         for _ in 0..MAX_BURST_PACKETS {
-            let Some(Shot { way, source, bytes }) = self.attack.poll_transmit(at) else { break };
+            let Some(Shot { direction, source, bytes }) = self.attack.poll_transmit(at) else { break };
             let size = (IP_HEADER + bytes.len()) as u32;
             self.counted.sent_packets += 1;
             self.counted.sent_bytes += u64::from(size);
             let raw = RawPacket {
                 source,
-                destination: self.target.ends(way).1.address,
+                destination: self.target.ends(direction).1.address,
                 bytes,
-                to: end(way),
+                to: end(direction),
                 attacker: self.number,
                 data: Data::NONE,
             };
             let envelope = Envelope { size, ecn: Ecn::NotEct, body: Body::Raw(Box::new(raw)) };
             // Not counted as sent by the flow: its meter counts the packets of the client.
-            network.inject(now, self.flow, self.onward(way), false, envelope);
+            network.inject(now, self.flow, self.onward(direction), false, envelope);
         }
         self.arm(now, network);
     }
@@ -210,13 +216,13 @@ impl Attacker {
         counted.delivered_packets += u64::from(outcome.verdict == Verdict::Delivered);
         counted.answer_packets += outcome.answers;
         counted.answer_bytes += outcome.answer_bytes;
-        counted.most_connections = counted.most_connections.max(outcome.connections);
+        counted.peak_connections = counted.peak_connections.max(outcome.connections);
     }
 }
 
-const fn end(way: Way) -> RawEnd {
-    match way {
-        Way::ToServer => RawEnd::Server,
-        Way::ToClient => RawEnd::Client,
+const fn end(direction: Direction) -> RawEnd {
+    match direction {
+        Direction::ToServer => RawEnd::Server,
+        Direction::ToClient => RawEnd::Client,
     }
 }

@@ -36,7 +36,7 @@ pub struct Compared {
     /// Results of a replay over the transmission opportunities of the [`Comparison`].
     pub replayed: Shares,
     /// Results of that replay with the delay of each packet known in advance; `None` unless requested.
-    pub knowing: Option<Shares>,
+    pub oracle: Option<Shares>,
 }
 
 /// Results of several send queues with one seed.
@@ -52,7 +52,7 @@ pub struct Comparison {
     pub queues: Vec<Compared>,
 }
 
-/// Compares `queues` on flow number `flow`; the flow's own queue is ignored. With `knowing`, also computes results
+/// Compares `queues` on flow number `flow`; the flow's own queue is ignored. With `oracle`, also computes results
 /// with the delay of each packet known in advance. Runs the scenario once for the opportunities and once for each
 /// queue. Stops when `keep_running` returns `false`.
 ///
@@ -62,7 +62,7 @@ pub fn compare(
     scenario: &Scenario,
     flow: usize,
     queues: &[SendQueueOptions],
-    knowing: bool,
+    oracle: bool,
     keep_running: impl Fn() -> bool,
 ) -> Result<Comparison, YardstickError> {
     let mut scenario = Scenario { series: None, ..scenario.clone() };
@@ -80,7 +80,7 @@ pub fn compare(
             on_time: summary.on_time_ratio,
             late: summary.late_ratio,
             replayed: of_replay(&yardstick.replay(queue), &bound),
-            knowing: knowing.then(|| of_replay(&yardstick.replay_knowing(queue), &bound)),
+            oracle: oracle.then(|| of_replay(&yardstick.replay_oracle(queue), &bound)),
         });
     }
     Ok(Comparison {

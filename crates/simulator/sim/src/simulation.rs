@@ -252,8 +252,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let packet = self.network.packet(handle);
         let flow = packet.flow.0 as usize;
         for attacker in &mut self.attackers {
-            if let Some(way) = attacker.intercepts(packet) {
-                attacker.handle(now, way, handle, &mut self.network);
+            if let Some(direction) = attacker.intercepts(packet) {
+                attacker.handle(now, direction, handle, &mut self.network);
                 return true;
             }
         }

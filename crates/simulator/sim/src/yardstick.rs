@@ -158,7 +158,7 @@ impl Yardstick {
 
     /// Replays a queue that knows packet delays in advance: the difference from the bound is not due to estimates.
     #[must_use]
-    pub fn replay_knowing(&self, options: &SendQueueOptions) -> Replayed {
+    pub fn replay_oracle(&self, options: &SendQueueOptions) -> Replayed {
         let mut options = options.clone();
         options.rules.travel = Travel::RoundTrip;
         options.rules.rtt_share = 0.5;

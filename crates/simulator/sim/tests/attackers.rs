@@ -136,7 +136,7 @@ fn a_flood_of_requests_does_not_block_a_listener() {
         let flood = format!("attack = {{ kind = \"flood\", interval = \"200us\", padding = \"{padding}\" }}");
         for (cookies, kept) in [("when-busy", 128), ("always", 0)] {
             let record = off_path(&format!("init_cookies = \"{cookies}\""), &flood);
-            assert_eq!(attacker(&record).most_connections, kept);
+            assert_eq!(attacker(&record).peak_connections, kept);
             assert_eq!(call(&record).connection_failure, None);
             assert!(call(&record).goodput_bps > 0.99 * call(&base).goodput_bps);
             assert!(attacker(&record).answer_bytes <= 3 * attacker(&record).sent_bytes);
@@ -206,7 +206,7 @@ fn dropped_packets_are_counted() {
     };
     let taken = forwarded(["client->router", "server->router"]) - forwarded(["router->client", "router->server"]);
     assert!(taken > 10);
-    assert_eq!(attacker(&record).taken_packets, taken);
+    assert_eq!(attacker(&record).dropped_packets, taken);
 }
 
 /// The trace of ns-2 has -1 for packets without a number (trace.cc, `Trace::format`), such as forged packets.

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{run, scenario_beside_shipped};
+use common::{run, scenario_with_shipped_files};
 use headway_record::Summary;
 use headway_units::DropCause;
 
@@ -26,7 +26,7 @@ source = {{ kind = "cbr", rate = "1Mbps", size = "1000B" }}
         flow("there", "a", "b"),
         flow("back", "b", "a")
     );
-    run(&scenario_beside_shipped(&text), ()).summary
+    run(&scenario_with_shipped_files(&text), ()).summary
 }
 
 /// Returns the losses of each direction, all of them in the channel.

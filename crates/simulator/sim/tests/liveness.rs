@@ -118,7 +118,7 @@ impl Case {
     }
 
     fn delivered(&self, episode: Option<(&str, f64, f64)>) -> Vec<u64> {
-        let scenario = common::scenario_beside_shipped(&self.scenario(episode));
+        let scenario = common::scenario_with_shipped_files(&self.scenario(episode));
         common::run(&scenario, Delivered(vec![0; (END_S / BIN_S) as usize])).observer.0
     }
 

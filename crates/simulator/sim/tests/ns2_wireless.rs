@@ -123,7 +123,7 @@ impl Cell {
 /// most 0.5 %. For TFRC, the packets are identical.
 #[test]
 fn the_same_losses_give_the_same_throughput() {
-    let text = data("ns2-wireless/told.csv");
+    let text = data("ns2-wireless/runs.csv");
     let mut kinds = Vec::new();
     for row in fields(&text).skip(1) {
         let cell = Cell::of(&row);

@@ -166,7 +166,7 @@ impl Case {
     }
 
     fn run(&self, outage: Option<Outage>, start_s: f64, end_s: f64) -> Delivered {
-        let scenario = common::scenario_beside_shipped(&self.scenario(outage, start_s, end_s));
+        let scenario = common::scenario_with_shipped_files(&self.scenario(outage, start_s, end_s));
         let bins = (end_s / BIN_S) as usize;
         let delivered = Delivered { bins: vec![0; bins], delays_s: vec![0.0; bins], ..Delivered::default() };
         common::run(&scenario, delivered).observer

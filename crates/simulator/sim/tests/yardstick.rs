@@ -100,7 +100,7 @@ fn no_queue_exceeds_the_bound() {
         for queue in queues() {
             let what = format!("{name}, {} of {}", queue.kind(), queue.rules.limit);
             holds(&yardstick.replay(&queue), &what);
-            holds(&yardstick.replay_knowing(&queue), &format!("{what}, knowing"));
+            holds(&yardstick.replay_oracle(&queue), &format!("{what}, oracle"));
         }
     }
 }
@@ -114,7 +114,7 @@ fn sure_first_with_known_delays_reaches_the_bound_of_the_most_urgent() {
         let most = yardstick.bound().up_to(0);
         for dialect in [Dialect::Linux, Dialect::Rfc] {
             let queue = SendQueueOptions::preset("sure-first", dialect).unwrap();
-            let found = yardstick.replay_knowing(&queue).up_to(0);
+            let found = yardstick.replay_oracle(&queue).up_to(0);
             assert!(found * 100 >= most * 99, "{name}: {found} of {most} in {}", queue.rules.limit);
         }
     }
@@ -156,8 +156,8 @@ fn a_comparison_equals_run_and_replay() {
         let outcome = replayed.by_priority[&1];
         assert_eq!(row.replayed.on_time[&1], outcome.on_time as f64 / outcome.offered as f64);
         assert!(row.replayed.part_of_bound.values().all(|part| (0.0..=1.0).contains(part)), "{row:?}");
-        let knowing = yardstick.replay_knowing(queue).up_to(0) as f64 / yardstick.bound().up_to(0) as f64;
-        assert_eq!(row.knowing.as_ref().unwrap().part_of_bound[&0], knowing);
+        let oracle = yardstick.replay_oracle(queue).up_to(0) as f64 / yardstick.bound().up_to(0) as f64;
+        assert_eq!(row.oracle.as_ref().unwrap().part_of_bound[&0], oracle);
     }
     let calls = std::cell::Cell::new(0);
     let twice = || calls.replace(calls.get() + 1) < 2;
@@ -185,7 +185,7 @@ fn queues_with_known_delays_have_no_late_packets() {
         for kind in ["sfdps1", "edf"] {
             let queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
             let late = |replayed: Replayed| replayed.by_priority.values().map(|outcome| outcome.late).sum::<u64>();
-            assert_eq!(late(yardstick.replay_knowing(&queue)), 0, "{kind}, seed {seed}");
+            assert_eq!(late(yardstick.replay_oracle(&queue)), 0, "{kind}, seed {seed}");
             assert!(late(yardstick.replay(&queue)) > 0, "{kind}, seed {seed}: the load does not test it");
         }
     }

@@ -5,7 +5,7 @@ use crate::keys::options;
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Maximum window. SACK blocks carry 32-bit numbers, compared within half of this range.
-const MOST_SEGMENTS: u64 = 1 << 30;
+const MAX_SEGMENTS: u64 = 1 << 30;
 /// Minimum timeout; shorter ones flood the path at each loss. Linux at 1000 Hz has no shorter timer.
 const LEAST_RTO: Duration = Duration::from_millis(1);
 /// Maximum timeout: eleven days, longer than any run.
@@ -124,7 +124,7 @@ options! {
         /// (Linux).
         Expert ecn_least_window: u32 = 1, Linux: 2;
         /// Method by which a sink reports marks.
-        Expert ecn_echo: EcnEcho = EcnEcho::UntilHeard;
+        Expert ecn_echo: EcnEcho = EcnEcho::UntilCwr;
 
         /// Whether the last segment of a session, which carries the FIN, is acknowledged immediately, as in real
         /// stacks.
@@ -214,7 +214,7 @@ pub enum Pipe {
 #[serde(rename_all = "kebab-case")]
 pub enum EcnEcho {
     /// Reports a mark until the sender confirms it with CWR (RFC 3168 section 6.1.3).
-    UntilHeard,
+    UntilCwr,
     /// Reports each segment: an acknowledgement covers only segments with equal marks (RFC 8257 section 3.2).
     Exact,
 }
@@ -318,7 +318,7 @@ impl Rules {
     pub(crate) fn reach(&self) -> u64 {
         // The window of Agent/TCP/Linux limits the segments in the network, without those above a hole, and ns-2's
         // sinks accept any segment.
-        if self.sack.pipe == Pipe::Fack { MOST_SEGMENTS } else { self.window_segments() }
+        if self.sack.pipe == Pipe::Fack { MAX_SEGMENTS } else { self.window_segments() }
     }
     /// Returns the bytes of data in a full segment.
     pub(crate) fn payload(&self) -> Bytes {
@@ -380,15 +380,15 @@ impl Rules {
         if usize::from(self.sack.sack_blocks) > crate::SackBlocks::MAX {
             return fail("sack_blocks", format!("{} is out of range: from 0 to 3", self.sack.sack_blocks));
         }
-        let most = MOST_SEGMENTS;
+        let max = MAX_SEGMENTS;
         for (key, size) in [("window", Some(self.window)), ("initial_window", Some(self.initial_window))]
             .into_iter()
             .chain([("initial_ssthresh", self.initial_ssthresh)])
             .chain([("max_burst", self.max_burst), ("recovery_burst", self.newreno.recovery_burst)])
         {
             let Some(size) = size else { continue };
-            if matches!(size, QueueSize::Packets(0)) || self.segments(size) > most {
-                return fail(key, format!("{size} is out of range: from 1packets to {most}packets"));
+            if matches!(size, QueueSize::Packets(0)) || self.segments(size) > max {
+                return fail(key, format!("{size} is out of range: from 1packets to {max}packets"));
             }
         }
         check_range("tick", tick, Duration::from_nanos(1)..=Duration::from_secs(1))?;

@@ -74,7 +74,7 @@ impl Rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > STALE_BACKOFF {
-            self.round_trip.go_stale();
+            self.round_trip.mark_stale();
         }
     }
 

@@ -261,7 +261,7 @@ impl Sink {
         let waited = std::mem::replace(&mut self.due, Instant::FAR_FUTURE) != Instant::FAR_FUTURE;
         let marks = if waited { marks.and(self.waiting) } else { marks };
         let ece = match self.rules.ecn_echo {
-            EcnEcho::UntilHeard => {
+            EcnEcho::UntilCwr => {
                 self.congestion_seen = marks.congested || self.congestion_seen && !marks.cwr;
                 marks.asks || self.congestion_seen && marks.capable
             }

@@ -80,7 +80,7 @@ pub fn next_of(media: NextMedia) -> Next {
 /// ```
 ///
 /// With the queue's rule `resend`, datagrams that the peer's Ack Vectors report as lost are queued again if they can
-/// still arrive in time. If the program [follows](Self::follow) its datagrams, [`poll_fate`](Self::poll_fate) returns
+/// still arrive on time. If the program [follows](Self::follow) its datagrams, [`poll_fate`](Self::poll_fate) returns
 /// the outcome of each, with the number returned by `push`. Both need Ack Vectors (RFC 4340 section 11.4; with CCID 3
 /// they must be [requested](crate::CcidController::ack_vectors)). Without them no datagram is reported as lost or
 /// delivered, and up to 32,384 are kept needlessly.

@@ -196,7 +196,7 @@ fn audio_is_sent_before_video() {
 }
 
 /// The window reopens after a round trip of 20 ms, and the lifetime is 25 ms. Datagrams held back
-/// by the window cannot arrive in time, as the path delay is half of the measured round trip. They
+/// by the window cannot arrive on time, as the path delay is half of the measured round trip. They
 /// are returned to the program with their payload, 5 ms late. Each datagram has one outcome.
 #[test]
 fn expired_datagrams_are_returned() {
@@ -302,7 +302,7 @@ fn lost_datagrams_are_resent() {
 }
 
 /// A loss is detected after three later packets, 60 ms, and their report, 20 ms. With a lifetime of
-/// 50 ms no lost datagram can arrive in time, and all are returned to the program.
+/// 50 ms no lost datagram can arrive on time, and all are returned to the program.
 #[test]
 fn datagrams_lost_too_late_are_returned() {
     let mut call = over_a_lossy_path(true, 50);

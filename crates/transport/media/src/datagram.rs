@@ -80,7 +80,7 @@ pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
 impl Datagrams {
     /// Returns whether no datagram is left. Cheaper than `len`, which needs a division.
     #[must_use]
-    pub const fn all_cut(&self) -> bool {
+    pub const fn is_exhausted(&self) -> bool {
         self.left == 0
     }
 }

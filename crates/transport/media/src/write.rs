@@ -44,7 +44,7 @@ impl Write {
         let mut datagrams = datagrams(size, cut);
         std::iter::from_fn(move || {
             let size = datagrams.next()?.payload;
-            let fragment = Some(framing.number(kind, ends_frame && datagrams.all_cut()));
+            let fragment = Some(framing.number(kind, ends_frame && datagrams.is_exhausted()));
             Some(Media { payload: (), size, kind, priority, created, expires, fragment, method: None })
         })
     }

@@ -29,13 +29,13 @@ fn poll(pages: &mut Source, now: Instant) -> Option<(Instant, u64)> {
 struct Run {
     writes: Vec<(Instant, u64)>,
     events: Vec<(Instant, PageEvent)>,
-    most_open: usize,
+    max_open: usize,
 }
 
 fn run(table: &Value, seed: u64, takes: Duration, until_s: u64) -> Run {
     let until = Instant::from_secs(until_s);
     let mut source = Source::Pages(start(table, seed, Some(until)));
-    let mut run = Run { writes: Vec::new(), events: Vec::new(), most_open: 0 };
+    let mut run = Run { writes: Vec::new(), events: Vec::new(), max_open: 0 };
     let mut open: std::collections::VecDeque<(Instant, u64)> = std::collections::VecDeque::new();
     loop {
         let (due, ends) = (source.poll_timeout(), open.front().map(|(ends, _)| *ends));
@@ -48,7 +48,7 @@ fn run(table: &Value, seed: u64, takes: Duration, until_s: u64) -> Run {
             assert_eq!(write.0, now);
             open.push_back((now + takes, run.writes.len() as u64));
             run.writes.push(write);
-            run.most_open = run.most_open.max(open.len());
+            run.max_open = run.max_open.max(open.len());
         }
         let Source::Pages(pages) = &mut source else { panic!() };
         run.events.extend(pages.events().map(|event| (now, event)));
@@ -68,7 +68,7 @@ fn objects_wait_for_the_main_object_and_for_a_connection() {
     let run = run(&table, 1, Duration::from_millis(100), 60);
     let page = |at| [(at, 9000), (at + 100, 1000), (at + 100, 2000), (at + 200, 3000)].map(|(at, size)| (ms(at), size));
     assert_eq!(run.writes, [page(1000), page(5000)].concat());
-    assert_eq!(run.most_open, 2);
+    assert_eq!(run.max_open, 2);
     let event = |at, event| (ms(at), event);
     assert_eq!(
         run.events,
@@ -88,7 +88,7 @@ fn a_user_reads_one_page_at_a_time() {
     let table =
         json!({ "users": 3, "reading_time": "1s", "objects": { "constant": 0 }, "main": { "constant": "1kB" } });
     let run = run(&table, 1, Duration::from_secs(2), 20_000);
-    assert!(run.most_open <= 3);
+    assert!(run.max_open <= 3);
     // A page takes 2 s, followed by a second of reading: 20000 pages, with a deviation of 1 s sqrt(20000/3) per user.
     let pages = run.writes.len() as f64;
     assert!((pages / 20_000.0 - 1.0).abs() < 0.02, "{pages}");

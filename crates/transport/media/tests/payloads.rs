@@ -152,7 +152,7 @@ fn a_lost_payload_waits_again_or_is_returned() {
         Lost::Returns(media) => assert_eq!(media.payload.name, 1),
         Lost::Late(media) => late.push(media.payload.name),
     };
-    // A path of 40 ms: at 100 ms a packet that expires at 140 ms can just arrive in time.
+    // A path of 40 ms: at 100 ms a packet that expires at 140 ms can just arrive on time.
     queue.report(at(100), reports, &mut lost, &mut |_| {});
     assert_eq!(late, [0]);
     assert_eq!(queue.dequeue(at(100), &mut |_| {}).unwrap().payload.name, 1);

@@ -28,7 +28,7 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
 proptest! {
     /// Every packet is sent once, dropped once or still waits. The limit holds, and `next` predicts the packet sent. No
     /// packet is sent that would arrive expired, unless the rule allows it: `late = "send"` for any packet,
-    /// "discard-unless-last" for the last one, "send-last" and "sure-first" if no waiting packet would arrive in time.
+    /// "discard-unless-last" for the last one, "send-last" and "sure-first" if no waiting packet would arrive on time.
     #[test]
     fn every_queue_keeps_its_rules(options in any_queue(), steps in steps()) {
         let mut queue = SendQueue::new(&options);

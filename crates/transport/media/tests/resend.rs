@@ -60,7 +60,7 @@ fn no_kind_resends_by_default() {
     }
 }
 
-/// With a path delay of 40 ms at 160 ms, a packet that expires at 200 ms can just arrive in time, and one without
+/// With a path delay of 40 ms at 160 ms, a packet that expires at 200 ms can just arrive on time, and one without
 /// expiry always can.
 #[test]
 fn packets_that_can_arrive_in_time_are_enqueued_again() {

@@ -90,7 +90,7 @@ fn periodic_and_listed_sessions_arrive_at_their_times() {
 }
 
 #[test]
-fn most_limits_the_number_of_sessions() {
+fn max_limits_the_number_of_sessions() {
     let table = json!({ "arrivals": { "poisson": "1ms" }, "sizes": { "constant": "1kB" }, "most": 7 });
     let options = SourceOptions::deserialize("sessions", table).unwrap();
     assert_eq!(sessions(&options, 1, 100).len(), 7);

@@ -183,7 +183,7 @@ fn status(endpoint: &Endpoint, counts: &Counts) {
             ("calls", &counts.calls.load(Ordering::Relaxed)),
             ("failed", &counts.failed.load(Ordering::Relaxed)),
             ("sent", &counts.sent.load(Ordering::Relaxed)),
-            ("came", &counts.received.load(Ordering::Relaxed)),
+            ("received", &counts.received.load(Ordering::Relaxed)),
             // Longest since the last status.
             ("longest", &counts.longest.swap(0, Ordering::Relaxed)),
             ("largest", &counts.largest.load(Ordering::Relaxed)),

@@ -118,7 +118,7 @@ pub enum Tripped {
         over: Duration,
     },
     /// Number of packets sent since the last acknowledged packet.
-    TooMany(u64),
+    Unacknowledged(u64),
     /// More than half of the packets were lost for a long time and the sender did not adapt (RFC 8083 section 4.4).
     Unusable {
         /// Loss rate of the last period, in packets of 1000.
@@ -138,7 +138,7 @@ impl fmt::Display for Tripped {
             Self::NotArriving(over) => {
                 write!(f, "the sender has sent data and the peer has acknowledged none for {over}")
             }
-            Self::TooMany(packets) => write!(f, "the peer has acknowledged none of the last {packets} packets"),
+            Self::Unacknowledged(packets) => write!(f, "the peer has acknowledged none of the last {packets} packets"),
             Self::Congestion { rate, tcp, lost, over } => write!(
                 f,
                 "the sender sent {rate} over {over}; TCP would send {tcp}, with {} % of the packets lost",
@@ -213,7 +213,7 @@ impl Breaker {
         if std::mem::replace(&mut self.acknowledged, seen.acknowledged) == seen.acknowledged
             && in_flight > MAX_IN_FLIGHT
         {
-            return Step::Trip(Tripped::TooMany(in_flight));
+            return Step::Trip(Tripped::Unacknowledged(in_flight));
         }
         let (min_period, elapsed) = (PERIOD.max(seen.rtt.unwrap_or_default() * PERIOD_TRIPS), now.since(self.began));
         if elapsed < min_period {

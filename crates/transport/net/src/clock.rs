@@ -20,7 +20,7 @@ impl Clock {
     /// Returns this clock as read through a node's clock with offset, skew, drift and granularity, for measurements
     /// of clock errors.
     #[must_use]
-    pub const fn shown_by(self, own: headway_units::Clock) -> Self {
+    pub const fn with_model(self, own: headway_units::Clock) -> Self {
         Self { own: Some(own), ..self }
     }
     /// Returns the reading.
@@ -63,7 +63,7 @@ mod tests {
     fn the_true_time_of_a_reading_is_found() {
         let clock = Clock::new();
         let (offset, skew) = ("-3s".parse().unwrap(), "100000ppm".parse().unwrap());
-        let fast = clock.shown_by(headway_units::Clock::new(offset, skew, Drift::default(), Duration::ZERO));
+        let fast = clock.with_model(headway_units::Clock::new(offset, skew, Drift::default(), Duration::ZERO));
         let zero = Instant::from_secs(1_000_000 - 3);
         assert_eq!(fast.elapsed_at(zero + Duration::from_millis(1100)), Instant::from_secs(1));
         let second = std::time::Duration::from_secs(1);

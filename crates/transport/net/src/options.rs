@@ -54,7 +54,7 @@ pub struct Options {
     pub events: usize,
     /// Whether events report the outcome of each datagram.
     pub follow: bool,
-    /// Clock of the endpoint. Only measurements of clock errors need a clock [with errors](Clock::shown_by).
+    /// Clock of the endpoint. Only measurements of clock errors need a clock [with errors](Clock::with_model).
     pub clock: Clock,
 }
 
@@ -83,7 +83,7 @@ impl Options {
     ///
     /// If the system has no random numbers.
     pub fn server() -> Result<Self, SecureError> {
-        Ok(Self::new(Identity::generate()?, Trust::Anyone))
+        Ok(Self::new(Identity::generate()?, Trust::AnyPeer))
     }
 
     /// Creates client options with these trusted servers.

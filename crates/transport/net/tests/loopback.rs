@@ -135,7 +135,7 @@ fn unread_datagrams_are_reported_as_dropped_with((server, client): Both) {
     assert_eq!(accepted.dropped_datagrams(), 52);
 }
 
-/// A datagram that cannot arrive in time is not sent, and the program is notified.
+/// A datagram that cannot arrive on time is not sent, and the program is notified.
 #[test]
 fn expired_datagrams_are_not_sent() {
     expired_datagrams_are_not_sent_with(&secure());
@@ -237,7 +237,7 @@ fn an_absent_peer_times_out() {
 /// A connection that is closed before it is established reports that it was closed here.
 #[test]
 fn closing_before_an_answer_is_reported_as_closed_here() {
-    for options in [Options::insecure(), Options::client(Trust::Anyone).unwrap()] {
+    for options in [Options::insecure(), Options::client(Trust::AnyPeer).unwrap()] {
         let silent = std::net::UdpSocket::bind(LOOPBACK).unwrap();
         let connection = Endpoint::client(&options).unwrap().connect(silent.local_addr().unwrap()).unwrap();
         assert_eq!(connection.close(), Closed::Here);
@@ -360,10 +360,10 @@ fn an_untrusted_server_gets_no_media() {
 /// A server with a list of clients refuses all others.
 #[test]
 fn an_untrusted_client_is_refused() {
-    let known = Options::client(Trust::Anyone).unwrap();
+    let known = Options::client(Trust::AnyPeer).unwrap();
     let (server, address) =
         server(&Options::new(Identity::generate().unwrap(), Trust::Fingerprints(vec![known.fingerprint().unwrap()])));
-    let stranger = Endpoint::client(&Options::client(Trust::Anyone).unwrap()).unwrap();
+    let stranger = Endpoint::client(&Options::client(Trust::AnyPeer).unwrap()).unwrap();
     let turned_away = stranger.connect(address).unwrap();
     // In DTLS 1.3 the session of the client is ready before the server sees its certificate, but no connection is.
     assert_eq!(turned_away.connected(), Err(Closed::ByPeer));

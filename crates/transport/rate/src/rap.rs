@@ -353,7 +353,7 @@ impl SenderHalf for RapSender {
             // Losses among earlier packets belong to the silence.
             self.history.iter_mut().for_each(|sent| sent.state = State::Ignored);
             self.increase = Some(Fine::at(now).after(self.round_trip.smoothed * 1e9));
-            self.pacer.hasten(now);
+            self.pacer.bring_forward(now);
         }
         if let Some(sample) = feedback.rtt_sample.filter(|_| !self.measures_silence(now, feedback.acknowledged)) {
             let sample = sample.as_secs_f64().max(MIN_RTT_S);
@@ -366,7 +366,7 @@ impl SenderHalf for RapSender {
             self.acknowledged = true;
             self.gap_s = self.round_trip.smoothed;
             if self.options.first_answer_hastens {
-                self.pacer.hasten(now);
+                self.pacer.bring_forward(now);
                 self.increase = Some(Fine::at(now).after(self.round_trip.smoothed * 1e9));
                 self.sent_in_round = 0;
             }

@@ -22,7 +22,7 @@ impl Random {
 
     /// Creates a stream whose first draws are `bits`, to replay the decisions of another generator.
     #[must_use]
-    pub fn that_draws(bits: &[u64]) -> Self {
+    pub fn scripted(bits: &[u64]) -> Self {
         Self { first_draws: bits.iter().rev().copied().collect(), ..Self::new(0, "behind what was given") }
     }
 
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_first_draws_may_be_given() {
         let first_draws = [0, 1, 1 << 63, PINNED[0], u64::MAX];
-        let mut random = Random::that_draws(&first_draws);
+        let mut random = Random::scripted(&first_draws);
         assert_eq!(first_draws.map(|_| random.bits()), first_draws);
         assert_ne!(random.bits(), random.bits());
     }

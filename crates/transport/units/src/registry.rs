@@ -60,7 +60,7 @@ impl OptionError {
 
     /// Adds a valid value and appends it to the message: `write one` becomes `write one such as 5`.
     #[must_use]
-    pub fn such_as(mut self, example: impl Into<String>) -> Self {
+    pub fn with_example(mut self, example: impl Into<String>) -> Self {
         let example = example.into();
         self.message = format!("{} such as {example}", self.message);
         self.example = Some(example);

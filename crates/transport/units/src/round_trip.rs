@@ -111,7 +111,7 @@ impl TickedRoundTripEstimate {
 
     /// Discards the mean, so that the next sample counts as the first. Until then the mean is part of the deviation
     /// (ns-2.35 tcp/tcp.cc, `rtt_backoff`).
-    pub const fn go_stale(&mut self) {
+    pub const fn mark_stale(&mut self) {
         self.deviation4 += self.mean8 >> 3;
         self.mean8 = 0;
     }
@@ -149,7 +149,7 @@ mod tests {
         for ticks in [i64::MAX, i64::MIN, i64::MAX, 0] {
             after(ticks);
         }
-        estimate.go_stale();
+        estimate.mark_stale();
         assert_eq!(estimate.mean8(), 0);
     }
 }

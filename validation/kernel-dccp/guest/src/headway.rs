@@ -376,7 +376,7 @@ impl End {
             Closed::ByUs(reset) => {
                 json!({ "at": at.as_secs_f64(), "by": "us", "code": reset.code.0, "data": reset.data })
             }
-            Closed::NoAnswer(state) => json!({ "at": at.as_secs_f64(), "by": "nobody", "state": state.to_string() }),
+            Closed::NoAnswer(state) => json!({ "at": at.as_secs_f64(), "by": "none", "state": state.to_string() }),
         });
         let status = self.connection.as_ref().map(|connection| connection.status());
         let counters = status.map(|status| status.counters).unwrap_or_default();

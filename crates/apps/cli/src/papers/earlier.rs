@@ -7,20 +7,20 @@ use headway_papers::Results;
 use headway_run::Folder;
 use std::path::Path;
 
-/// Returns the results of `--onto`.
-pub(super) fn onto(read: &Read, _: &Folder, options: &PapersOptions) -> Result<Option<Results>, Failure> {
-    options.onto.as_ref().map(|file| fitting(read, file, options, "set other results, or remove --onto")).transpose()
+/// Returns the results of `--merge`.
+pub(super) fn merged(read: &Read, _: &Folder, options: &PapersOptions) -> Result<Option<Results>, Failure> {
+    options.merge.as_ref().map(|file| fitting(read, file, options, "set other results, or remove --merge")).transpose()
 }
 
-/// Returns the results of `--onto`, or for a run of some cells those in its folder.
+/// Returns the results of `--merge`, or for a run of some cells those in its folder.
 pub(super) fn of_part(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Option<Results>, Failure> {
     let is_partial = !options.cells.is_empty() || !options.only.is_empty();
     let stored = out.path("results.json");
-    if options.onto.is_none() && is_partial && stored.exists() {
+    if options.merge.is_none() && is_partial && stored.exists() {
         let remedy = "run all cells, without --cell and --only, or set another folder with --out";
         return fitting(read, &stored, options, remedy).map(Some);
     }
-    onto(read, out, options)
+    merged(read, out, options)
 }
 
 /// Reads results and checks that they can be merged with runs of these options.

@@ -32,14 +32,14 @@ pub(super) struct Report<'a> {
 struct Row<'a> {
     queue: &'a str,
     options: &'a SendQueueOptions,
-    as_it_runs: AsItRuns,
+    simulated: SimulatedShares,
     replayed: Means,
     #[serde(skip_serializing_if = "Option::is_none")]
-    knowing: Option<Means>,
+    oracle: Option<Means>,
 }
 
 #[derive(Serialize)]
-struct AsItRuns {
+struct SimulatedShares {
     on_time_ratio: BTreeMap<MediaKind, Number>,
     late_ratio: BTreeMap<MediaKind, Number>,
 }
@@ -81,16 +81,16 @@ impl<'a> Report<'a> {
     ) -> Self {
         let row = |(number, named): (usize, &'a Named)| {
             let each = || done.iter().filter_map(move |seed| seed.queues.get(number));
-            let knowing: Option<Vec<&Shares>> = each().map(|compared: &Compared| compared.knowing.as_ref()).collect();
+            let oracle: Option<Vec<&Shares>> = each().map(|compared: &Compared| compared.oracle.as_ref()).collect();
             Row {
                 queue: &named.name,
                 options: &named.options,
-                as_it_runs: AsItRuns {
+                simulated: SimulatedShares {
                     on_time_ratio: means(each().map(|compared| &compared.on_time)),
                     late_ratio: means(each().map(|compared| &compared.late)),
                 },
                 replayed: Means::of(each().map(|compared| &compared.replayed)),
-                knowing: knowing.map(|knowing| Means::of(knowing.into_iter())),
+                oracle: oracle.map(|oracle| Means::of(oracle.into_iter())),
             }
         };
         let mut kinds = BTreeMap::<u8, BTreeSet<MediaKind>>::new();
@@ -137,11 +137,11 @@ impl<'a> Report<'a> {
 
     fn simulated_table(&self) -> String {
         let kinds: BTreeSet<MediaKind> =
-            self.queues.iter().flat_map(|row| row.as_it_runs.on_time_ratio.keys().copied()).collect();
+            self.queues.iter().flat_map(|row| row.simulated.on_time_ratio.keys().copied()).collect();
         let mut columns = Vec::new();
         for kind in kinds {
-            let cells = |of: fn(&AsItRuns) -> &BTreeMap<MediaKind, Number>| {
-                self.queues.iter().map(move |row| of(&row.as_it_runs).get(&kind).copied()).collect::<Vec<_>>()
+            let cells = |of: fn(&SimulatedShares) -> &BTreeMap<MediaKind, Number>| {
+                self.queues.iter().map(move |row| of(&row.simulated).get(&kind).copied()).collect::<Vec<_>>()
             };
             columns.push(Column::new(kind.name(), "on time\n%", &cells(|row| &row.on_time_ratio)).with_best());
             columns.push(Column::new(kind.name(), "late\n%", &cells(|row| &row.late_ratio)));
@@ -160,7 +160,7 @@ impl<'a> Report<'a> {
         for is_oracle in [false, true] {
             for (number, (&priority, kinds)) in self.kinds.iter().enumerate() {
                 let parts = cells(&|row| {
-                    let means = if is_oracle { row.knowing.as_ref() } else { Some(&row.replayed) };
+                    let means = if is_oracle { row.oracle.as_ref() } else { Some(&row.replayed) };
                     means?.part_of_bound.get(&priority).copied()
                 });
                 if parts.iter().all(Option::is_none) {

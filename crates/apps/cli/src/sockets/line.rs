@@ -46,7 +46,7 @@ pub(super) struct Line {
     pub(super) clock: Clock,
     connection: Arc<Connection>,
     /// Datagrams from the peer, if they are forwarded.
-    back: Option<ReverseFlow>,
+    reverse: Option<ReverseFlow>,
     sending: Mutex<Sending>,
     /// Maximum size of a packet with all headers, in bytes.
     mtu: u64,
@@ -78,7 +78,7 @@ impl Line {
         Self {
             clock,
             connection: Arc::new(connection),
-            back: None,
+            reverse: None,
             sending: Mutex::new(Sending::new(clock.now(), label, options.queue.rules.resend)),
             mtu: options.connection.mtu.count(),
             max_queued: usize::try_from(max_queued).unwrap_or(usize::MAX).clamp(1, 128),
@@ -90,12 +90,12 @@ impl Line {
 
     /// Counts datagrams from the peer under this label.
     pub(super) fn with_reverse_flow(mut self, label: FlowLabel, delays: Option<Arc<DelayMeter>>) -> Self {
-        self.back = Some(ReverseFlow::new(self.clock, &self.connection, delays, label));
+        self.reverse = Some(ReverseFlow::new(self.clock, &self.connection, delays, label));
         self
     }
 
-    pub(super) const fn back(&self) -> Option<&ReverseFlow> {
-        self.back.as_ref()
+    pub(super) const fn reverse(&self) -> Option<&ReverseFlow> {
+        self.reverse.as_ref()
     }
 
     fn sending(&self) -> MutexGuard<'_, Sending> {
@@ -257,7 +257,7 @@ impl Line {
         }
         state.next_report_at = (state.next_report_at + REPORT_INTERVAL).max(now);
         self.sending().update_status(now, &self.connection, self.mtu);
-        self.back.iter().for_each(ReverseFlow::update_status);
+        self.reverse.iter().for_each(ReverseFlow::update_status);
         let line = self.line(now, false);
         let TooLong { datagrams, bytes, largest } = *self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
         if datagrams > state.too_long {
@@ -273,8 +273,8 @@ impl Line {
     }
 
     fn line(&self, now: headway_units::Instant, last: bool) -> Sent {
-        let back = self.back.as_ref().map(|back| back.line(now, last));
-        Sent { back, ..self.sending().line(now, last) }
+        let reverse = self.reverse.as_ref().map(|reverse| reverse.line(now, last));
+        Sent { reverse, ..self.sending().line(now, last) }
     }
 
     /// Returns whether no datagram is queued and no more events about sent datagrams are expected.
@@ -287,7 +287,7 @@ impl Line {
     fn close(&self, state: &mut FollowState) -> Closed {
         let now = self.clock.now();
         self.sending().update_status(now, &self.connection, self.mtu);
-        self.back.iter().for_each(ReverseFlow::update_status);
+        self.reverse.iter().for_each(ReverseFlow::update_status);
         self.connection.start_close();
         while self.clock.now() < now + CLOSE_TIMEOUT {
             if let Some(why) = self.process_events(state) {

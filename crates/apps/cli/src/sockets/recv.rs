@@ -42,7 +42,7 @@ pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
     if let Some(to) = &args.to {
         check_not_own(address(&args.listen)?, "--to", destination(to)?)?;
     }
-    let trust = if args.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(args.allow.clone()) };
+    let trust = if args.allow.is_empty() { Trust::AnyPeer } else { Trust::Fingerprints(args.allow.clone()) };
     // The receiver sends no datagrams and needs no events about them.
     let accepted = Some(if args.once { 1 } else { args.max_senders.get() });
     let mut options = Options { follow: false, accepted, ..args.endpoint.options(trust, None)? };

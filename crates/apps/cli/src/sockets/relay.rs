@@ -35,7 +35,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Names of the two directions in a record: to the peer, and from the peer.
 const NAME: &str = "relay";
-const BACK: &str = "back";
+const REVERSE: &str = "reverse";
 
 /// State that all threads share.
 struct Relay {
@@ -89,7 +89,7 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
             "{option} supports a single connection; set --once, or use {option} at the relay that connects"
         )));
     }
-    let mut watch = Watch::new(&args.watch, &[NAME, BACK], NO_SEED, &console)?;
+    let mut watch = Watch::new(&args.watch, &[NAME, REVERSE], NO_SEED, &console)?;
     let (defaults, delays, line, strays) = (args.media, args.delays, Mutex::default(), Mutex::default());
     let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays });
     let kind = args.endpoint.controller();
@@ -149,13 +149,13 @@ struct Waiting {
     receiving: Receiving,
     meter: Meter,
     delays: Option<Arc<DelayMeter>>,
-    back: FlowLabel,
+    reverse: FlowLabel,
 }
 
 impl Waiting {
     fn new(kind: &str, delays: DelayOptions) -> Self {
         let clock = Clock::new();
-        let (label, back) = labels("no peer".to_owned(), kind);
+        let (label, reverse) = labels("no peer".to_owned(), kind);
         let now = clock.now();
         Self {
             clock,
@@ -164,7 +164,7 @@ impl Waiting {
             receiving: Receiving::new(now),
             meter: Meter::new(clock),
             delays: delays.meter(),
-            back,
+            reverse,
         }
     }
 
@@ -172,8 +172,8 @@ impl Waiting {
     fn line(&mut self, last: bool) -> Sent {
         let now = self.clock.now();
         let received = self.receiving.line(now, std::iter::empty(), last).with_delays(self.delays.as_deref());
-        let back = ReverseReport { received, flow: self.meter.summary(&received, self.back.clone()) };
-        Sent { back: Some(back), ..self.sending.line(now, last) }
+        let reverse = ReverseReport { received, flow: self.meter.summary(&received, self.reverse.clone()) };
+        Sent { reverse: Some(reverse), ..self.sending.line(now, last) }
     }
 
     /// Prints a report each second. A record starts with the connection.
@@ -203,8 +203,9 @@ impl Waiting {
 /// Returns the labels of the flows to the peer and from the peer.
 fn labels(peer: String, kind: &str) -> (FlowLabel, FlowLabel) {
     let label = FlowLabel { name: NAME.to_owned(), from: "here".to_owned(), to: peer, kind: kind.to_owned() };
-    let back = FlowLabel { name: BACK.to_owned(), from: label.to.clone(), to: label.from.clone(), ..label.clone() };
-    (label, back)
+    let reverse =
+        FlowLabel { name: REVERSE.to_owned(), from: label.to.clone(), to: label.from.clone(), ..label.clone() };
+    (label, reverse)
 }
 
 impl PortSocket {
@@ -329,7 +330,7 @@ impl Relay {
     /// Sends the datagrams of the peer to the programs.
     fn forward(&self, line: &Line) {
         let mut datagram = Vec::new();
-        let counters = line.back().map(ReverseFlow::counters);
+        let counters = line.reverse().map(ReverseFlow::counters);
         while let Ok(delay) = line.connection().recv_timed(&mut datagram) {
             counters.iter().for_each(|counters| counters.add(datagram.len(), delay, true));
             let Some((number, payload)) = datagram.split_first() else { continue };
@@ -355,9 +356,10 @@ impl Relay {
 
     /// Makes this the current connection, and starts to forward its datagrams.
     fn begin(self: &Arc<Self>, connection: Connection, options: &Options, kind: &str) -> Result<Arc<Line>, Failure> {
-        let (label, back) = labels(name(&connection), kind);
-        let line =
-            Arc::new(Line::new(Clock::new(), connection, label, options).with_reverse_flow(back, self.delays.meter()));
+        let (label, reverse) = labels(name(&connection), kind);
+        let line = Arc::new(
+            Line::new(Clock::new(), connection, label, options).with_reverse_flow(reverse, self.delays.meter()),
+        );
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&line));
         let (relay, read) = (Arc::clone(self), Arc::clone(&line));
         spawn(move || relay.forward(&read))?;

@@ -66,7 +66,7 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
 impl TrustOptions {
     /// Returns the trust of a client. It is not used without DTLS.
     pub(super) fn trust(&self) -> Trust {
-        if self.any { Trust::Anyone } else { Trust::Fingerprints(self.fingerprint.clone()) }
+        if self.any { Trust::AnyPeer } else { Trust::Fingerprints(self.fingerprint.clone()) }
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) struct Sent {
     pub(super) now: Now,
     /// Datagrams from the peer, if they are forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) back: Option<ReverseReport>,
+    pub(super) reverse: Option<ReverseReport>,
 }
 
 /// Current figures. Names are those of `series.arrow`, which lacks the encoder rate.
@@ -238,7 +238,7 @@ impl Sending {
             last,
             flow,
             now: current,
-            back: None,
+            reverse: None,
         }
     }
 }
@@ -246,7 +246,7 @@ impl Sending {
 impl Sent {
     /// Returns the flows of a record: to the peer, and from the peer if there is one.
     pub(super) fn flows(&self) -> Vec<FlowSummary> {
-        std::iter::once(&self.flow).chain(self.back.iter().map(|back| &back.flow)).cloned().collect()
+        std::iter::once(&self.flow).chain(self.reverse.iter().map(|reverse| &reverse.flow)).cloned().collect()
     }
 
     /// Returns the text of the status line.
@@ -255,13 +255,13 @@ impl Sent {
         let expired: u64 = flow.send_queue.values().map(|queue| queue.expired_packets).sum();
         let rtt = now.rtt_s.map_or_else(|| "?".to_owned(), |rtt| format!("{:.1} ms", 1e3 * rtt));
         let encoder = now.encoder_rate_bps.map_or_else(|| "?".to_owned(), |rate| format!("{:.3} Mb/s", 1e-6 * rate));
-        let back = self.back.as_ref().map_or_else(String::new, |back| {
-            let Received { now, received_packets, .. } = &back.received;
+        let reverse = self.reverse.as_ref().map_or_else(String::new, |reverse| {
+            let Received { now, received_packets, .. } = &reverse.received;
             let received = plural(*received_packets, "datagram", "datagrams");
             format!("; received {:.3} Mb/s, {received}", 1e-6 * now.goodput_bps)
         });
         format!(
-            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} queued, encoder {encoder}{back}",
+            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} queued, encoder {encoder}{reverse}",
             interval.to,
             1e-6 * now.throughput_bps,
             100.0 * flow.loss_ratio,
@@ -296,10 +296,12 @@ impl Sent {
             0 => String::new(),
             unaccounted => format!(", {unaccounted} unaccounted for"),
         };
-        let back =
-            self.back.as_ref().map_or_else(String::new, |back| format!("; received in {}", back.received.total_text()));
+        let reverse = self
+            .reverse
+            .as_ref()
+            .map_or_else(String::new, |reverse| format!("; received in {}", reverse.received.total_text()));
         format!(
-            "{:.1} s: {}, {} sent, {} delivered, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{back}",
+            "{:.1} s: {}, {} sent, {} delivered, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
             self.interval.to,
             plural(written, "datagram", "datagrams"),
             flow.sent_packets,
@@ -327,7 +329,7 @@ impl Figures for Sent {
         let waiting = Some(now.waiting_packets as f64);
         let own =
             [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio, waiting];
-        std::iter::once(own).chain(self.back.iter().flat_map(|back| back.received.values())).collect()
+        std::iter::once(own).chain(self.reverse.iter().flat_map(|reverse| reverse.received.values())).collect()
     }
 
     fn page(&self) -> String {
@@ -355,7 +357,7 @@ impl Figures for Sent {
         page.gauge("encoder_rate_bps", "Target rate of an encoder, in bit/s.", now.encoder_rate_bps);
         page.gauge("rtt_seconds", "Smoothed round-trip time, in s.", now.rtt_s);
         page.gauge("loss_event_ratio", "Loss event rate, from 0 to 1.", now.loss_event_ratio);
-        self.back.iter().for_each(|back| page.0.push_str(&back.received.page()));
+        self.reverse.iter().for_each(|reverse| page.0.push_str(&reverse.received.page()));
         page.0
     }
 }

@@ -6,7 +6,7 @@ use crate::output;
 use crate::plot::style;
 use headway_record::axis_title;
 use headway_record::plot::{Figure, Group, GroupPoint, Sweep, XAxis, YAxis, is_drawable};
-use headway_run::{Answer, Line, LinePoint, Places, safe_name};
+use headway_run::{Line, LinePoint, Places, ResultTable, safe_name};
 use headway_scenario::Cell;
 use headway_units::counted;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 const MAX_NAMED: usize = 3;
 
 /// Checks that all values of a key are numbers above 0, as a logarithmic axis requires.
-pub(super) fn check_logarithmic(outline: &Answer, over: &str) -> Result<(), Failure> {
+pub(super) fn check_logarithmic(outline: &ResultTable, over: &str) -> Result<(), Failure> {
     let wrong = |why: String| Err(Failure::Sweep(format!("--log-x: {why}; remove --log-x")));
     let Ok(x) = outline.key(over) else { return Ok(()) };
     let name = &outline.keys[x].name;
@@ -36,10 +36,10 @@ pub(super) fn check_logarithmic(outline: &Answer, over: &str) -> Result<(), Fail
 }
 
 /// Returns a warning if no run has a drawable value at some points of a chart.
-fn omitted_points(answer: &Answer, metric: usize, scale: f64, x: usize, by: Option<usize>) -> Option<String> {
+fn omitted_points(results: &ResultTable, metric: usize, scale: f64, x: usize, by: Option<usize>) -> Option<String> {
     let mut points: Vec<(String, bool)> = Vec::new();
-    for row in &answer.rows {
-        let value = |key: usize| format!("{}={}", answer.keys[key].name, row.values[key]);
+    for row in &results.rows {
+        let value = |key: usize| format!("{}={}", results.keys[key].name, row.values[key]);
         let name = std::iter::once(x).chain(by.filter(|by| *by != x)).map(value).collect::<Vec<_>>().join(" ");
         let is_drawn = row.samples(metric).iter().any(|(_, sample)| is_drawable(sample / scale));
         match points.iter_mut().find(|(known, _)| *known == name) {
@@ -55,45 +55,46 @@ fn omitted_points(answer: &Answer, metric: usize, scale: f64, x: usize, by: Opti
         more => format!(" and {more} more"),
     };
     let of = format!("{} of {}", omitted.len(), counted(all, "point"));
-    let name = &answer.metrics[metric];
+    let name = &results.metrics[metric];
     (!omitted.is_empty()).then(|| format!("{name}: the chart omits {of} without a value: {named}{more}"))
 }
 
 /// Returns a chart for each metric over the key `over`, with a line for each value of `--by`.
-pub(super) fn charts(answer: &Answer, over: &str, options: &SweepOptions) -> Result<Vec<Figure>, Failure> {
-    let key = |name: &str, option: &str| answer.key(name).map_err(|error| Failure::Sweep(format!("{option}: {error}")));
+pub(super) fn charts(results: &ResultTable, over: &str, options: &SweepOptions) -> Result<Vec<Figure>, Failure> {
+    let key =
+        |name: &str, option: &str| results.key(name).map_err(|error| Failure::Sweep(format!("{option}: {error}")));
     let x = key(over, "--plot")?;
     let by = options.by.as_deref().map(|by| key(by, "--by")).transpose()?;
-    let axis = match answer.places(x) {
+    let axis = match results.places(x) {
         Places::Numbers if options.log_x => XAxis::Logarithm,
         Places::Numbers => XAxis::Numbers,
         Places::Names(names) => XAxis::Places(names),
     };
-    let numbers = answer.places(x) == Places::Numbers;
-    let values = || answer.over(0, x, None).into_iter().flat_map(|line| line.points).map(|point| point.x);
-    let key_unit = answer.keys[x].unit.filter(|_| numbers);
+    let numbers = results.places(x) == Places::Numbers;
+    let values = || results.over(0, x, None).into_iter().flat_map(|line| line.points).map(|point| point.x);
+    let key_unit = results.keys[x].unit.filter(|_| numbers);
     let (x_title, x_scale) =
-        axis_title(&answer.keys[x].name, key_unit, largest(values()), options.style.x_label.as_deref());
+        axis_title(&results.keys[x].name, key_unit, largest(values()), options.style.x_label.as_deref());
     let mut figures = Vec::new();
     let mut files = BTreeSet::new();
-    for (metric, name) in answer.metrics.iter().enumerate() {
-        let lines = answer.over(metric, x, by);
+    for (metric, name) in results.metrics.iter().enumerate() {
+        let lines = results.over(metric, x, by);
         let samples = lines.iter().flat_map(|line| &line.points).flat_map(|point| point.samples.iter().copied());
         // Distributions have the metric on the horizontal axis.
         let label = if options.cdf && !options.boxes { &options.style.x_label } else { &options.style.y_label };
-        let (y_title, scale) = axis_title(name, answer.units[metric], largest(samples), label.as_deref());
-        if let Some(why) = omitted_points(answer, metric, scale, x, by) {
+        let (y_title, scale) = axis_title(name, results.units[metric], largest(samples), label.as_deref());
+        if let Some(why) = omitted_points(results, metric, scale, x, by) {
             output::note(&format!("warning: {why}"));
         }
         let groups = lines.into_iter().map(|line| group(line, x_scale, scale)).collect();
         let sweep = Sweep {
-            name: unused(&mut files, safe_name(&format!("{name}-over-{}", answer.keys[x].name))),
+            name: unused(&mut files, safe_name(&format!("{name}-over-{}", results.keys[x].name))),
             title: name.clone(),
             x_title: x_title.clone(),
             y_title,
             x: axis.clone(),
             y: YAxis::Values,
-            heading: by.map_or_else(String::new, |by| answer.keys[by].name.clone()),
+            heading: by.map_or_else(String::new, |by| results.keys[by].name.clone()),
             groups,
         };
         let chart = match (options.boxes, options.cdf) {

@@ -68,7 +68,7 @@ pub(super) fn claim(
                 super::verdicts::mark(under.verdict),
                 Escaped(&under.reading),
                 under.verdict,
-                Escaped(&under.spaced_beside())
+                Escaped(&under.spaced_additional())
             );
         }
         text.push_str("</ul>\n");

@@ -31,9 +31,9 @@ fn worked_by_hand() {
     let later = [sized(0, 5, 60, 400)];
     close(&up_to(&credits, &later, Unused::Lapses), &[0.5]);
     close(&up_to(&credits, &later, Unused::Kept), &[1.0]);
-    // A packet created after the last credit in time is never sent, with or without kept credit.
+    // A packet created after the last credit on time is never sent, with or without kept credit.
     close(&up_to(&credits, &[sized(0, 11, 69, 1)], Unused::Kept), &[0.0]);
-    // A packet of 0 B uses no credit but needs an opportunity in time.
+    // A packet of 0 B uses no credit but needs an opportunity on time.
     close(&up_to(&credits, &[sized(0, 0, 60, 0), sized(0, 0, 49, 0)], Unused::Lapses), &[1.0]);
 }
 

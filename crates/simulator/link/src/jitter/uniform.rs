@@ -34,7 +34,7 @@ impl headway_units::Options for Options {
         if !self.least.is_zero() && self.most <= self.least {
             let more = MAX_DELAY.min(self.least + Duration::from_millis(10));
             let message = format!("{} is not above least, {}; expected a value", self.most, self.least);
-            return Err(OptionError::new("most", message).such_as(format!("\"{more}\"")));
+            return Err(OptionError::new("most", message).with_example(format!("\"{more}\"")));
         }
         check_positive("most", self.most)?;
         correlated::check(self.correlation)

@@ -36,7 +36,7 @@ impl headway_units::Options for Options {
     fn check(&self) -> Result<(), OptionError> {
         if self.probability.is_none() && self.changes.is_empty() {
             let message = "a bernoulli loss needs the probability that a packet is lost; expected a value";
-            return Err(OptionError::new("probability", message).such_as("\"1%\""));
+            return Err(OptionError::new("probability", message).with_example("\"1%\""));
         }
         if let Some(at) = self.changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
             let (before, this) = (self.changes[at].at, self.changes[at + 1].at);

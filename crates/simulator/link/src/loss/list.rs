@@ -30,7 +30,7 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         if self.packets.is_empty() {
-            return Err(OptionError::new("packets", "a list loss needs packets,").such_as("[30, 31, 50]"));
+            return Err(OptionError::new("packets", "a list loss needs packets,").with_example("[30, 31, 50]"));
         }
         if let Some(pair) = self.sorted().windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(OptionError::new(

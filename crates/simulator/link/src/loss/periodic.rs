@@ -44,7 +44,7 @@ impl headway_units::Options for Options {
         match self.every {
             None if self.first.is_some() || !changes => {
                 let message = "a periodic loss needs its period in packets; expected a number";
-                return Err(OptionError::new("every", message).such_as("100"));
+                return Err(OptionError::new("every", message).with_example("100"));
             }
             Some(0) if self.first.is_some() => {
                 return Err(OptionError::new(

@@ -25,7 +25,7 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         if self.file.is_empty() {
-            return Err(OptionError::new("file", "a trace loss needs a file,").such_as("\"losses.txt\""));
+            return Err(OptionError::new("file", "a trace loss needs a file,").with_example("\"losses.txt\""));
         }
         Ok(())
     }

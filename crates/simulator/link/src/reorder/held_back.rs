@@ -28,7 +28,7 @@ impl headway_units::Options for Options {
     fn check(&self) -> Result<(), OptionError> {
         if self.probability.is_none() {
             let message = "a held-back reorder needs the probability that a packet is held back; expected a value";
-            return Err(OptionError::new("probability", message).such_as("\"1%\""));
+            return Err(OptionError::new("probability", message).with_example("\"1%\""));
         }
         check(self.by, self.gap, self.correlation)
     }

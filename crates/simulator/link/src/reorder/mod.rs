@@ -26,7 +26,7 @@ pub fn overtakes(jitter: Option<&JitterOptions>, reorder: Option<&ReorderOptions
 fn check(by: Duration, gap: u64, correlation: Probability) -> Result<(), OptionError> {
     if by.is_zero() {
         let message = "a delay of 0s reorders nothing; expected a value";
-        return Err(OptionError::new("by", message).such_as("\"10ms\""));
+        return Err(OptionError::new("by", message).with_example("\"10ms\""));
     }
     if by > Duration::from_secs(1_000_000) {
         return Err(OptionError::new(

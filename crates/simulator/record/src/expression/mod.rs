@@ -126,7 +126,7 @@ impl Expression {
     /// Returns whether the expression reads a percentile of a [histogram](crate::Histogram), which has the error of a
     /// bucket.
     #[must_use]
-    pub fn reads_percentile(&self) -> bool {
+    pub fn uses_percentile(&self) -> bool {
         self.root.any(&mut |node| matches!(node, Node::Path(path) if path.is_percentile()))
     }
 }

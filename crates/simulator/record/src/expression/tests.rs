@@ -104,7 +104,7 @@ fn errors_name_the_mistake() {
 
 #[test]
 fn percentiles_are_found_in_subexpressions() {
-    let reads = |text: &str| text.parse::<Expression>().unwrap().reads_percentile();
+    let reads = |text: &str| text.parse::<Expression>().unwrap().uses_percentile();
     assert!(reads("1e3 * flow[a].one_way_delay_s.p95") && reads("-max(1, mean(flow[*].rtt_s.p50))"));
     assert!(!reads("flow[p95].packets") && !reads("1e3 * flow[a].one_way_delay_s.max"));
 }

@@ -24,7 +24,7 @@ pub struct AttackerSummary {
     /// Passing packets that it delayed.
     pub delayed_packets: u64,
     /// Passing packets that it dropped.
-    pub taken_packets: u64,
+    pub dropped_packets: u64,
     /// Sent or modified packets that arrived at an endpoint of the flow.
     pub arrived_packets: u64,
     /// Arrived packets with an invalid checksum or length.
@@ -38,5 +38,5 @@ pub struct AttackerSummary {
     /// Bytes of the replies.
     pub answer_bytes: u64,
     /// Maximum number of simultaneous server connections for spoofed addresses.
-    pub most_connections: u64,
+    pub peak_connections: u64,
 }

@@ -28,7 +28,7 @@ pub struct SendQueueSummary {
     /// Number of times that a lost packet was enqueued again. Such packets are then sent or discarded like all others.
     #[serde(default)]
     pub returned_packets: u64,
-    /// Packets found lost too late for a retransmission in time.
+    /// Packets found lost too late for a retransmission on time.
     #[serde(default)]
     pub lost_late_packets: u64,
 }

@@ -62,7 +62,7 @@ pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_labe
     let y = if complementary { "Share of frames not yet complete" } else { "Share of frames that are complete" };
     let titles = Titles {
         name: DISTRIBUTION_FIGURES[1],
-        title: "Frames that are complete in time",
+        title: "Frames that are complete on time",
         x: "Time since written",
         y: y.to_owned(),
     };

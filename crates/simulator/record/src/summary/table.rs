@@ -143,13 +143,13 @@ fn on_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
     let kinds: BTreeSet<MediaKind> = flows.iter().filter_map(|flow| Some(least(flow)?.0)).collect();
     match kinds.first() {
         Some(only) if kinds.len() == 1 => {
-            Column::level(only.name(), "in time %", 2, move |flow: &FlowSummary| Some(least(flow)?.1))
+            Column::level(only.name(), "on time %", 2, move |flow: &FlowSummary| Some(least(flow)?.1))
         }
         _ => {
             let cell = move |flow: &FlowSummary| {
                 least(flow).map_or(NONE.to_owned(), |(kind, share)| format!("{} {share:.2}", kind.name()))
             };
-            Column { is_text: false, unit: "%", ..Column::text("in time", cell) }
+            Column { is_text: false, unit: "%", ..Column::text("on time", cell) }
         }
     }
 }
@@ -272,14 +272,14 @@ pub fn attacker_table(summary: &Summary) -> String {
         number("sent", |attacker| attacker.sent_packets),
         number("changed", |attacker| attacker.changed_packets),
         number("delayed", |attacker| attacker.delayed_packets),
-        number("taken", |attacker| attacker.taken_packets),
+        number("dropped", |attacker| attacker.dropped_packets),
         number("accepted", |attacker| attacker.accepted_packets),
         number("delivered", |attacker| attacker.delivered_packets),
         number("answers", |attacker| attacker.answer_packets),
         Column::level("answers", "B/B", 2, |attacker: &AttackerSummary| {
             (attacker.sent_bytes > 0).then(|| attacker.answer_bytes as f64 / attacker.sent_bytes as f64)
         }),
-        Column::level("kept", "most", 0, |attacker: &AttackerSummary| Some(attacker.most_connections as f64)),
+        Column::level("peak", "connections", 0, |attacker: &AttackerSummary| Some(attacker.peak_connections as f64)),
     ];
     render(&columns, &summary.attackers, &[], &summary.attackers)
 }
@@ -468,13 +468,13 @@ livelocked        1          0           7          300      -  90.00
             accepted_packets: 1,
             answer_packets: 40,
             answer_bytes: 3000,
-            most_connections: 7,
+            peak_connections: 7,
             ..AttackerSummary::default()
         });
         let expected = "\
-attacker  target  attack     sent  changed  delayed    taken  accepted  delivered  answers  answers  kept
-                          packets  packets  packets  packets   packets    packets  packets      B/B  most
-mallory   flow1   flood        50        0        0        0         1          0       40     1.50     7
+attacker  target  attack     sent  changed  delayed  dropped  accepted  delivered  answers  answers         peak
+                          packets  packets  packets  packets   packets    packets  packets      B/B  connections
+mallory   flow1   flood        50        0        0        0         1          0       40     1.50            7
 ";
         assert_eq!(attacker_table(&summary), expected);
     }
@@ -536,12 +536,12 @@ total                             2000        1  0.05  1.500  12.50
         let lines = |summary: &Summary| flow_table(summary).lines().map(str::to_owned).collect::<Vec<_>>();
         let text = lines(&summary);
         assert!(
-            text[0].ends_with("video") && text[1].ends_with("in time %") && text[2].ends_with("21.48"),
+            text[0].ends_with("video") && text[1].ends_with("on time %") && text[2].ends_with("21.48"),
             "{text:#?}"
         );
         summary.flows[1].on_time_ratio = shares(&[(MediaKind::Audio, 0.5)]);
         let text = lines(&summary);
-        assert!(text[0].ends_with("in time") && text[1].ends_with('%'), "{text:#?}");
+        assert!(text[0].ends_with("on time") && text[1].ends_with('%'), "{text:#?}");
         assert!(text[2].ends_with("video 21.48") && text[3].ends_with("audio 50.00"), "{text:#?}");
     }
 

@@ -60,7 +60,7 @@ fn of(name: &str, flows: &[(&str, &FlowSummary)], runs: &[(&str, Summary)]) -> V
             && most - least >= MIN_RATIO_DIFFERENCE
         {
             findings.push(finding(format!(
-                "more of the {} of {name} arrived in time in {best} ({}) than in {worst} ({}): {}, compared with {}",
+                "more of the {} of {name} arrived on time in {best} ({}) than in {worst} ({}): {}, compared with {}",
                 kind.name(),
                 of_best.kind,
                 of_worst.kind,

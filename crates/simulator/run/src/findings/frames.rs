@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::{Finding, Severity, count, one_per_cause};
 use headway_units::MediaKind;
 
-/// Minimum part of a kind's frames that arrive complete and in time. Viewers notice when 5 % of frames freeze.
+/// Minimum part of a kind's frames that arrive complete and on time. Viewers notice when 5 % of frames freeze.
 const MIN_COMPLETE: f64 = 0.95;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -22,7 +22,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                     severity: Severity::Problem,
                     subject: flow.name.clone(),
                     text: format!(
-                        "of {} of {kind} of {} {in_time} arrived whole and in time",
+                        "of {} of {kind} of {} {in_time} arrived whole and on time",
                         count(frames.written_frames, "frame"),
                         flow.name
                     ),

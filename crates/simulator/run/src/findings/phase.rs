@@ -78,7 +78,7 @@ fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Memb
     let (from, to) = (measured.from, measured.to);
     let [since, until] = [from, to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
     let Transport::Tcp(options) = &*one.flow.transport else { return None };
-    let service_s = 8.0 * options.rules.segment.count() as f64 / scenario.links[link].lasting_rate(since, until);
+    let service_s = 8.0 * options.rules.segment.count() as f64 / scenario.links[link].sustained_rate(since, until);
     let trips =
         if other.rtt_s > MAX_EQUAL_RTT_RATIO * one.rtt_s { "the longer round trip" } else { "an equal round trip" };
     Some(Finding {

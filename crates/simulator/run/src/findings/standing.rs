@@ -11,7 +11,8 @@ const MIN_DELAY_S: f64 = 0.1;
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let measured = evidence.summary.interval;
     let links = evidence.network.iter().flat_map(|(scenario, _)| &scenario.links);
-    let lossy: BTreeSet<&str> = links.filter(|link| link.loses_before_queue()).map(|link| link.name.as_str()).collect();
+    let lossy: BTreeSet<&str> =
+        links.filter(|link| link.has_loss_before_queue()).map(|link| link.name.as_str()).collect();
     let of = |link: &headway_record::LinkSummary| {
         let dropped = link.dropped_packets;
         let lost_before = if lossy.contains(link.name.as_str()) { dropped.of(DropCause::Channel) } else { 0 };

@@ -72,7 +72,7 @@ fn samples(evidence: &Evidence<'_>, flow: &str) -> Vec<Sample> {
 
 /// Returns the mean rate of the slowest link of a path up to `until`, in bit/s.
 fn bottleneck(scenario: &Scenario, path: &FlowPath, until: Instant) -> f64 {
-    path.links.iter().map(|&link| scenario.links[link].lasting_rate(path.start, until)).fold(f64::INFINITY, f64::min)
+    path.links.iter().map(|&link| scenario.links[link].sustained_rate(path.start, until)).fold(f64::INFINITY, f64::min)
 }
 
 /// Returns the propagation delay of a path and back, in s. A link without a reverse direction counts twice.

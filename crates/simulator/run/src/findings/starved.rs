@@ -147,9 +147,9 @@ impl<'a> Links<'a> {
     fn rate(&mut self, link: usize, from: Instant, to: Instant) -> f64 {
         let of = &self.scenario.links[link];
         if of.capacity.is_none() && of.changes.is_none() && of.shaper.is_none() {
-            return of.lasting_rate(from, to);
+            return of.sustained_rate(from, to);
         }
-        *self.rates.entry((link, from, to)).or_insert_with(|| of.lasting_rate(from, to))
+        *self.rates.entry((link, from, to)).or_insert_with(|| of.sustained_rate(from, to))
     }
 
     /// Names the flow that used most of the link during the period.

@@ -48,7 +48,7 @@ impl Metric {
     /// Returns default metrics for runs like `run`: rate, loss, delay and on-time ratios of each group of
     /// flows, and Jain's index.
     #[must_use]
-    pub fn usual(run: &Summary) -> Vec<Self> {
+    pub fn defaults(run: &Summary) -> Vec<Self> {
         let mut groups: Vec<String> = Vec::new();
         for flow in &run.flows {
             let group = group(&flow.name, run);
@@ -76,7 +76,7 @@ impl Metric {
             let kinds: BTreeSet<MediaKind> = kinds.flat_map(|flow| flow.on_time_ratio.keys().copied()).collect();
             for kind in kinds {
                 let kind = kind.name();
-                add(&format!("{kind} in time %"), format!("100 * mean({path}.on_time_ratio.{kind})"));
+                add(&format!("{kind} on time %"), format!("100 * mean({path}.on_time_ratio.{kind})"));
             }
         }
         if run.flows.len() > 1

@@ -2,13 +2,12 @@
 //!
 //! A sweep has **points**, the combinations of varied values. All points have the same **seeds**. The summary
 //! of each completed run is appended to a journal. At the end the journal is converted to a dataset, whose
-//! bytes do not depend on how often the sweep was interrupted, and an [`Answer`] is computed.
+//! bytes do not depend on how often the sweep was interrupted, and a [`ResultTable`] is computed.
 //!
 //! - `session`: a sweep in a folder; `journal`: summaries of completed runs.
 //! - `dataset`, `parquet_file`, `flat`: Parquet tables; `folders`: records of the runs, if requested.
-//! - `metric`: what is computed per run; `answer`: estimates over seeds; `over`: data of plots.
+//! - `metric`: what is computed per run; `results`: estimates over seeds; `over`: data of plots.
 
-mod answer;
 mod dataset;
 mod flat;
 mod folders;
@@ -16,14 +15,15 @@ mod journal;
 mod metric;
 mod over;
 mod parquet_file;
+mod results;
 mod session;
 
-pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_RANDOMNESS, NoSuchValue};
 pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
 pub use over::{Line, LinePoint, NoSuchKey, Places};
 pub use parquet_file::{DatasetColumn, DatasetValues};
+pub use results::{Against, Difference, Key, NO_RANDOMNESS, NoSuchValue, ResultRow, ResultTable};
 pub use session::Session;
 
 use crate::code::CODE;
@@ -159,10 +159,10 @@ impl Sweep {
         &self.columns
     }
 
-    /// Returns an [`Answer`] with the points and without metrics. It allows checks of questions before any run.
+    /// Returns a [`ResultTable`] with the points and without metrics. It allows checks of questions before any run.
     #[must_use]
-    pub fn outline(&self) -> Answer {
-        let row = |point: &Point| AnswerRow {
+    pub fn outline(&self) -> ResultTable {
+        let row = |point: &Point| ResultRow {
             values: point.varied.iter().map(|(_, value)| value.clone()).collect(),
             runs: 0,
             identical: false,
@@ -171,7 +171,7 @@ impl Sweep {
             cells: point.cells.clone(),
             overrides: self.varied(point).to_vec(),
         };
-        Answer::new(&self.columns, &[], self.points.iter().map(row).collect())
+        ResultTable::new(&self.columns, &[], self.points.iter().map(row).collect())
     }
 
     /// Returns the overrides that set the values of a point, one per column. They follow the caller's overrides.

@@ -1,6 +1,6 @@
 //! Metrics of a sweep over one key: the data of plots.
 
-use super::answer::{Answer, AnswerRow, estimate};
+use super::results::{ResultRow, ResultTable, estimate};
 use headway_record::Estimate;
 use headway_scenario::Cell;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub struct NoSuchKey {
     known: String,
 }
 
-impl Answer {
+impl ResultTable {
     /// Returns the index of a key, given by its short or full name.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Answer {
     pub fn over(&self, metric: usize, x: usize, by: Option<usize>) -> Vec<Line> {
         let (names, numbers) = self.axis(x);
         let places = numbers.unwrap_or_else(|| (0..names.len()).map(|place| place as f64).collect());
-        let label = |row: &AnswerRow| by.map_or_else(String::new, |by| row.values[by].clone());
+        let label = |row: &ResultRow| by.map_or_else(String::new, |by| row.values[by].clone());
         let mut lines: Vec<Line> = Vec::new();
         for row in &self.rows {
             if !lines.iter().any(|line| line.label == label(row)) {
@@ -76,7 +76,7 @@ impl Answer {
         }
         for line in &mut lines {
             for (name, &x_of_name) in names.iter().zip(&places) {
-                let here: Vec<&AnswerRow> =
+                let here: Vec<&ResultRow> =
                     self.rows.iter().filter(|row| row.values[x] == *name && label(row) == line.label).collect();
                 let mut seeds: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
                 for (seed, value) in here.iter().flat_map(|row| row.samples(metric)) {
@@ -119,13 +119,13 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::Key;
+    use super::super::results::Key;
     use super::*;
 
-    fn answer(rows: &[(&str, f64, &[f64])]) -> Answer {
+    fn results(rows: &[(&str, f64, &[f64])]) -> ResultTable {
         let row = |(queue, delay, samples): &(&str, f64, &[f64])| {
             let samples: Vec<(u64, f64)> = (1..).zip(samples.iter().copied()).collect();
-            AnswerRow {
+            ResultRow {
                 values: vec![(*queue).to_owned(), format!("{delay}ms")],
                 runs: samples.len(),
                 identical: false,
@@ -137,7 +137,7 @@ mod tests {
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
         let metrics = vec!["loss".to_owned()];
-        Answer {
+        ResultTable {
             keys: vec![key("queue"), key("delay")],
             metrics,
             rows: rows.iter().map(row).collect(),
@@ -149,23 +149,23 @@ mod tests {
 
     #[test]
     fn other_keys_are_averaged_per_seed() {
-        let answer = answer(&[("red", 9.0, &[1.0, 2.0]), ("red", 1.0, &[5.0]), ("droptail", 9.0, &[3.0, 8.0])]);
+        let results = results(&[("red", 9.0, &[1.0, 2.0]), ("red", 1.0, &[5.0]), ("droptail", 9.0, &[3.0, 8.0])]);
         let points = |line: &Line| line.points.iter().map(|point| (point.x, point.samples.clone())).collect::<Vec<_>>();
-        let over_delay = answer.over(0, answer.key("delay").unwrap(), None);
+        let over_delay = results.over(0, results.key("delay").unwrap(), None);
         assert_eq!(points(&over_delay[0]), [(1.0, vec![5.0]), (9.0, vec![2.0, 5.0])]);
         assert_eq!(over_delay[0].points[1].number.unwrap().mean, 3.5);
-        let by_queue = answer.over(0, 1, Some(answer.key("link[0].queue").unwrap()));
+        let by_queue = results.over(0, 1, Some(results.key("link[0].queue").unwrap()));
         assert_eq!(by_queue.iter().map(|line| line.label.as_str()).collect::<Vec<_>>(), ["red", "droptail"]);
         assert_eq!(points(&by_queue[1]), [(9.0, vec![3.0, 8.0])]);
-        assert_eq!((answer.places(1), answer.places(0)), {
+        assert_eq!((results.places(1), results.places(0)), {
             (Places::Numbers, Places::Names(vec!["red".to_owned(), "droptail".to_owned()]))
         });
-        assert_eq!(points(&answer.over(0, 0, None)[0]), [(0.0, vec![3.0, 2.0]), (1.0, vec![3.0, 8.0])]);
+        assert_eq!(points(&results.over(0, 0, None)[0]), [(0.0, vec![3.0, 2.0]), (1.0, vec![3.0, 8.0])]);
     }
 
     #[test]
     fn a_key_that_does_not_vary_is_an_error() {
-        let error = answer(&[("red", 1.0, &[1.0])]).key("seed").unwrap_err();
+        let error = results(&[("red", 1.0, &[1.0])]).key("seed").unwrap_err();
         assert_eq!(error.to_string(), "\"seed\" does not vary; keys that vary: queue, delay");
     }
 }

@@ -1,8 +1,8 @@
 //! A sweep in a folder: completed and missing runs, and the result.
 
-use super::answer::{Answer, AnswerRow, estimate};
 use super::dataset::{self, Row};
 use super::journal::Journal;
+use super::results::{ResultRow, ResultTable, estimate};
 use super::{Metric, RunKey, Sweep, Task};
 use crate::folder::{Folder, FolderKind, Lock};
 use crate::{Error, each};
@@ -37,7 +37,7 @@ pub struct Session {
     _lock: Lock,
 }
 
-/// Data of a run that an answer needs.
+/// Data of a run that a result needs.
 #[derive(Debug)]
 struct Read {
     metrics: Vec<Option<f64>>,
@@ -141,7 +141,7 @@ impl Session {
     }
 
     /// Registers metrics to check during the sweep. If a metric fails for the first run of every point,
-    /// [`add`](Self::add) returns the error that [`answer`](Self::answer) would.
+    /// [`add`](Self::add) returns the error that [`results`](Self::results) would.
     pub fn expect(&mut self, metrics: &[Metric]) {
         self.expected = metrics.iter().map(|metric| (metric.clone(), 0)).collect();
     }
@@ -175,11 +175,11 @@ impl Session {
     /// point. Returns whether any was added. All runs must be stored.
     ///
     /// # Errors
-    /// Those of [`answer`](Self::answer).
+    /// Those of [`results`](Self::results).
     pub fn refine(&mut self, metrics: &[Metric], relative: f64, max_seeds: usize) -> Result<bool, Error> {
-        let answer = self.answer(metrics)?;
+        let results = self.results(metrics)?;
         let mut more = Vec::new();
-        for (point, row) in answer.rows.iter().enumerate() {
+        for (point, row) in results.rows.iter().enumerate() {
             let seeds = self.tasks.iter().filter(|task| task.point == point).map(|task| task.seed);
             let last = seeds.clone().max().unwrap_or(0);
             let more_seeds = max_seeds.saturating_sub(seeds.count()).min(MORE_SEEDS);
@@ -194,23 +194,23 @@ impl Session {
         Ok(!more.is_empty())
     }
 
-    /// Returns the result of the stored runs, with the [default](Metric::usual) metrics if `metrics` is empty.
+    /// Returns the result of the stored runs, with the [default](Metric::defaults) metrics if `metrics` is empty.
     ///
     /// # Errors
     /// A metric exists in no run, or stored data cannot be read.
-    pub fn answer(&mut self, metrics: &[Metric]) -> Result<Answer, Error> {
+    pub fn results(&mut self, metrics: &[Metric]) -> Result<ResultTable, Error> {
         let there: Vec<Task> =
             self.tasks.iter().copied().filter(|task| self.journal.has(self.sweep.key(*task))).collect();
-        let usual;
+        let defaults;
         let (metrics, asked) = if metrics.is_empty() {
-            usual = match there.first() {
+            defaults = match there.first() {
                 Some(first) => {
                     let summary = self.journal.summary(self.sweep.key(*first))?;
-                    Metric::usual(&Summary::from_json(&summary).map_err(|error| self.wrong(&error))?)
+                    Metric::defaults(&Summary::from_json(&summary).map_err(|error| self.wrong(&error))?)
                 }
                 None => Vec::new(),
             };
-            (&usual[..], false)
+            (&defaults[..], false)
         } else {
             (metrics, true)
         };
@@ -245,7 +245,7 @@ impl Session {
                 }
             }
             let identical = of_point.len() > 1 && hashes.len() == 1;
-            rows.push(AnswerRow {
+            rows.push(ResultRow {
                 values: described.varied.iter().map(|(_, value)| value.clone()).collect(),
                 runs: of_point.len(),
                 identical,
@@ -261,7 +261,7 @@ impl Session {
                 return Err(Error::Metric(error));
             }
         }
-        Ok(Answer::new(&self.sweep.columns, metrics, rows))
+        Ok(ResultTable::new(&self.sweep.columns, metrics, rows))
     }
 
     /// Returns the metrics of a stored run, and the error of each metric that it does not have.

@@ -30,7 +30,7 @@ impl Udp {
                 let sequence = self.next_sequence;
                 self.next_sequence += 1;
                 let Write { kind, created, expires, .. } = *write;
-                let ends_frame = left.all_cut() && write.ends_frame(self.options.header);
+                let ends_frame = left.is_exhausted() && write.ends_frame(self.options.header);
                 let data = Data {
                     payload: datagram.payload.count() as u32,
                     kind,

@@ -30,7 +30,7 @@ pub fn scenario(text: &str) -> Scenario {
 }
 
 /// Loads a scenario from text that may refer to files in `scenarios/`.
-pub fn scenario_beside_shipped(text: &str) -> Scenario {
+pub fn scenario_with_shipped_files(text: &str) -> Scenario {
     parse(text, &root().join("scenarios/test.toml"))
 }
 

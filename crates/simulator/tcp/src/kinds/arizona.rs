@@ -23,7 +23,7 @@ use crate::state::{Cut, State};
 use headway_units::Instant;
 
 /// Maximum number of send times kept. As in ns-2, they are indexed by segment number modulo the window.
-const MOST_PLACES: u64 = 1 << 20;
+const MAX_PLACES: u64 = 1 << 20;
 
 /// Initial capacity, above ns-2's default window.
 const USUAL_PLACES: usize = 32;
@@ -80,7 +80,7 @@ impl Recovery for Arizona {
             beta: f64::from(options.vegas_beta),
             first_sent: Instant::ZERO,
             started: false,
-            places: rules.segments(rules.window).min(MOST_PLACES),
+            places: rules.segments(rules.window).min(MAX_PLACES),
             sent: Vec::with_capacity(USUAL_PLACES),
             increment: 0.0,
             opens: true,

@@ -19,7 +19,7 @@ pub enum Fate {
     Unsent {
         /// Reason.
         cause: SendDrop,
-        /// Estimated lateness on arrival; zero if it could still have arrived in time.
+        /// Estimated lateness on arrival; zero if it could still have arrived on time.
         lateness: Duration,
     },
     /// Received by the peer (RFC 4340 section 11.4), without a report that its data was dropped.

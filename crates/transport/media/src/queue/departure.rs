@@ -14,7 +14,7 @@ pub(super) struct Choice {
     pub(super) skipped: usize,
 }
 
-/// Selects the first packet that is in time, or that `late_of` sends although it is late. Returns `None` if no packet
+/// Selects the first packet that is on time, or that `late_of` sends although it is late. Returns `None` if no packet
 /// is sent and all are dropped.
 pub(super) fn first_sendable<T>(
     waiting: &Waiting<T>,

@@ -14,9 +14,9 @@ pub enum Late {
     /// Drops it unless it is the last packet. The last one is sent even if it is late, so that the receive rate and
     /// thus the allowed rate do not decrease (SFDPS2).
     DiscardUnlessLast,
-    /// Keeps it until no packet is left that would arrive in time, then sends it. Only a full queue drops it.
+    /// Keeps it until no packet is left that would arrive on time, then sends it. Only a full queue drops it.
     SendLast,
-    /// Among the most urgent packets in time, sends first those that would be in time even if the path delay were
+    /// Among the most urgent packets on time, sends first those that would be on time even if the path delay were
     /// `margin` mean deviations longer. If there is none, sends the one that expires last. Late packets are dropped,
     /// except that the one that expires last is sent if no other packet is left: without any packet sent, the sender
     /// cannot detect that the path has recovered.

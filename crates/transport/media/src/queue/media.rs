@@ -53,8 +53,8 @@ impl<T> Media<T> {
         Media { payload: change(payload), size, kind, priority, created, expires, fragment, method }
     }
 
-    /// Returns how late the packet would arrive if it were sent now with a path delay of `travel`; zero if in time. An
-    /// arrival at the time of expiry is in time.
+    /// Returns how late the packet would arrive if it were sent now with a path delay of `travel`; zero if on time. An
+    /// arrival at the time of expiry is on time.
     #[must_use]
     pub fn lateness(&self, now: Instant, travel: Duration) -> Duration {
         self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
@@ -90,7 +90,7 @@ pub struct Unsent<T = ()> {
     pub media: Media<T>,
     /// Cause of the drop.
     pub cause: SendDrop,
-    /// Estimated lateness on arrival; zero if it could still have arrived in time.
+    /// Estimated lateness on arrival; zero if it could still have arrived on time.
     pub lateness: Duration,
 }
 
@@ -99,6 +99,6 @@ pub struct Unsent<T = ()> {
 pub enum Lost<'a, T = ()> {
     /// It is enqueued again. If the queue refuses it, it is reported as [`Unsent`] next.
     Returns(&'a Media<T>),
-    /// It can no longer arrive in time.
+    /// It can no longer arrive on time.
     Late(Media<T>),
 }

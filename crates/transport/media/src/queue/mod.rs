@@ -110,7 +110,7 @@ impl<T> SendQueue<T> {
     pub fn new(options: &SendQueueOptions) -> Self {
         Self {
             rules: options.rules.clone(),
-            most: options.rules.most_waiting(),
+            most: options.rules.max_waiting(),
             waiting: Waiting::new(options.rules.limit),
             accepts_methods: options.accepts_methods(),
             kinds_have_methods: !options.rules.methods.is_empty(),
@@ -127,7 +127,7 @@ impl<T> SendQueue<T> {
         self.set_method(&mut media);
         let (method, most) = match media.method {
             None => (self.rules.method(), self.most),
-            Some(method) => (method, Rules::most_before(method)),
+            Some(method) => (method, Rules::max_before(method)),
         };
         if self.waiting.has_room(media.size, most) || self.makes_room(now, &media, method, most, unsent) {
             self.waiting.insert(media, |media| self.rules.key(method.order, media));
@@ -287,7 +287,7 @@ impl<T> SendQueue<T> {
     }
 
     /// Processes a report of arrivals. A packet that it shows lost is [enqueued](Self::enqueue) again if it can still
-    /// arrive in time. Calls `lost` for each lost packet, and `unsent` for each packet dropped for one, possibly
+    /// arrive on time. Calls `lost` for each lost packet, and `unsent` for each packet dropped for one, possibly
     /// itself. The caller must ensure that no unsent number is reported as received.
     pub fn report(
         &mut self,
@@ -301,7 +301,7 @@ impl<T> SendQueue<T> {
         found.into_iter().for_each(|media| self.send_again(now, media, lost, unsent));
     }
 
-    /// Enqueues a lost packet again if it can still arrive in time. For carriers that track [outstanding](Outstanding)
+    /// Enqueues a lost packet again if it can still arrive on time. For carriers that track [outstanding](Outstanding)
     /// packets themselves; [`report`](Self::report) does so for others.
     pub fn send_again(
         &mut self,

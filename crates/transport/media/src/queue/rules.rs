@@ -28,7 +28,7 @@ pub struct Rules {
     pub priority_weight: Duration,
     /// Delay added to the expiry for each KiB of data, with `order = "score"`; at most 1 day.
     pub size_weight: Duration,
-    /// Whether a packet that reports show lost is enqueued again, if it can still arrive in time.
+    /// Whether a packet that reports show lost is enqueued again, if it can still arrive on time.
     pub resend: bool,
     /// Whether dropping a late packet consumes the permission to send, as in Linux 6.1, where the CCID advances its
     /// nominal send time before `dccp_write_xmit` removes the packet. Only for `late = "discard"` and
@@ -79,12 +79,12 @@ impl Rules {
     }
 
     /// Returns the maximum number of waiting packets, for any limit.
-    pub(super) fn most_waiting(&self) -> usize {
-        Self::most_before(self.method())
+    pub(super) fn max_waiting(&self) -> usize {
+        Self::max_before(self.method())
     }
 
     /// Returns the maximum number of waiting packets when a message of this method arrives, for any limit.
-    pub(super) fn most_before(method: QueueMethod) -> usize {
+    pub(super) fn max_before(method: QueueMethod) -> usize {
         if method.chooses() { MAX_SEARCHED } else { MAX_KEPT }
     }
 
@@ -111,7 +111,7 @@ impl Rules {
             ));
         }
         if let QueueSize::Packets(packets) = self.limit
-            && packets > self.most_waiting() as u64
+            && packets > self.max_waiting() as u64
         {
             let message = if self.chooses() {
                 format!(

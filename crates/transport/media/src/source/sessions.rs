@@ -75,11 +75,13 @@ impl SessionsOptions {
     fn distributions(&self) -> Result<(&Arrivals, &SessionSizes), OptionError> {
         let Some(arrivals) = &self.arrivals else {
             let message = "sessions need arrivals, by poisson, every or at: write them";
-            return Err(OptionError::new("arrivals", message).such_as("{ poisson = \"45ms\" }"));
+            return Err(OptionError::new("arrivals", message).with_example("{ poisson = \"45ms\" }"));
         };
         let Some(sizes) = &self.sizes else {
             let message = "sessions need sizes, by pareto, lognormal, exponential, constant or list: write them";
-            return Err(OptionError::new("sizes", message).such_as("{ pareto = { mean = \"10kB\", shape = 1.5 } }"));
+            return Err(
+                OptionError::new("sizes", message).with_example("{ pareto = { mean = \"10kB\", shape = 1.5 } }")
+            );
         };
         arrivals.check()?;
         sizes.check("sizes")?;

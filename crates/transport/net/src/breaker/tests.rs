@@ -92,7 +92,7 @@ fn a_controller_that_allows_a_tenth_has_backed_off() {
 fn more_packets_in_flight_than_a_window_trip() {
     let mut script = script(Duration::from_secs(4));
     assert_eq!(script.run(5, 200_000, 0, false), None);
-    assert_eq!(script.run(9, 200_000, 0, false), Some((1, Tripped::TooMany(1_200_000))));
+    assert_eq!(script.run(9, 200_000, 0, false), Some((1, Tripped::Unacknowledged(1_200_000))));
     // The same number between two updates is harmless if the peer acknowledges it.
     let mut fast = Script::default();
     assert_eq!(fast.run(60, 2_000_000, 0, true), None);

@@ -209,7 +209,7 @@ impl Driver {
         self.endpoint.connections() + waiting
     }
     pub(crate) fn sessions(&self) -> usize {
-        self.secure.as_ref().map_or(0, |secure| secure.held())
+        self.secure.as_ref().map_or(0, |secure| secure.session_count())
     }
     pub(crate) const fn is_blocked(&self) -> bool {
         self.pending.is_some()

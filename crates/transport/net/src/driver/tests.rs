@@ -297,7 +297,7 @@ fn the_end_that_closes_first_over_dtls_closed_here() {
         for reset_arrives in [true, false] {
             let options = Options { accepted, ..Options::server().unwrap() };
             let (mut server, mut client) =
-                (End::secure(1, &options), End::secure(2, &Options::client(Trust::Anyone).unwrap()));
+                (End::secure(1, &options), End::secure(2, &Options::client(Trust::AnyPeer).unwrap()));
             let (key, mailbox) = client.connect(at(0), &server);
             exchange(1, &mut client, &mut server);
             assert_eq!(mailbox.phase(), Phase::Open);
@@ -326,7 +326,8 @@ fn the_end_that_closes_first_over_dtls_closed_here() {
 #[test]
 fn a_peer_above_the_limit_is_refused_as_too_busy_over_dtls() {
     let options = Options { accepted: Some(0), ..Options::server().unwrap() };
-    let (mut server, mut client) = (End::secure(1, &options), End::secure(2, &Options::client(Trust::Anyone).unwrap()));
+    let (mut server, mut client) =
+        (End::secure(1, &options), End::secure(2, &Options::client(Trust::AnyPeer).unwrap()));
     let (_, mailbox) = client.connect(at(0), &server);
     exchange(1, &mut client, &mut server);
     let busy = Reset { code: ResetCode::TOO_BUSY, data: [0; 3] };

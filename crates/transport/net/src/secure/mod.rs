@@ -16,7 +16,7 @@ use std::fmt;
 /// Secure sessions with peers, identified by their paths.
 pub trait Secure: fmt::Debug + Send {
     /// Returns the number of sessions and of handshakes in progress.
-    fn held(&self) -> usize;
+    fn session_count(&self) -> usize;
 
     /// Returns the maximum number of bytes added to a packet; upper layers subtract it from the MTU.
     fn overhead(&self) -> usize;

@@ -51,7 +51,7 @@ mod tests {
     fn a_wait_follows_a_clock_with_errors() {
         for (skew, offset) in [("100000ppm", "1h"), ("-100000ppm", "-1h")] {
             let (offset, skew, drift) = (offset.parse().unwrap(), skew.parse().unwrap(), Drift::default());
-            let clock = Clock::new().shown_by(headway_units::Clock::new(offset, skew, drift, Duration::ZERO));
+            let clock = Clock::new().with_model(headway_units::Clock::new(offset, skew, drift, Duration::ZERO));
             let socket = Arc::new(Carrier::bind("127.0.0.1:0".parse().unwrap()).unwrap());
             let waiter = Waiter::new(clock, socket).unwrap();
             for millis in [20, 0, 5] {

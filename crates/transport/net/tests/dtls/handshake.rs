@@ -41,7 +41,7 @@ fn ends_without_a_common_version_get_no_session() {
 fn a_wrong_fingerprint_ends_the_session_before_a_packet_is_sent() {
     let [other, server] = [0, 1].map(|_| Identity::generate().unwrap());
     for versions in VERSIONS {
-        let mut world = World::new(DtlsOptions { accept: true, ..DtlsOptions::new(server.clone(), Trust::Anyone) });
+        let mut world = World::new(DtlsOptions { accept: true, ..DtlsOptions::new(server.clone(), Trust::AnyPeer) });
         let trust = trusting(other.fingerprint());
         let client = world.join(DtlsOptions { trust, ..options(versions) }, address(1));
         world.run(Duration::from_secs(30));

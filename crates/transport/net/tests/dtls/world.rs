@@ -35,7 +35,7 @@ pub(crate) fn remote(path: Path) -> SocketAddr {
 
 pub(crate) fn options(versions: DtlsVersions) -> DtlsOptions {
     let identity = Identity::generate().unwrap();
-    DtlsOptions { versions, ..DtlsOptions::new(identity, Trust::Anyone) }
+    DtlsOptions { versions, ..DtlsOptions::new(identity, Trust::AnyPeer) }
 }
 pub(crate) fn server_options() -> DtlsOptions {
     DtlsOptions { accept: true, ..options(DtlsVersions::Both) }

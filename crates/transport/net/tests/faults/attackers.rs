@@ -1,7 +1,7 @@
 //! Tests of the simulator's attackers on the path between real sockets. They speak DCCP over IP; here their packets
 //! are carried in UDP (RFC 6773) with a valid checksum. Under DTLS they see records and can only change bytes.
 
-use crate::nat::{OnPath, Way};
+use crate::nat::{Direction, OnPath};
 use crate::world::{LONG, World, accounted, insecure, pause, secure, small, until};
 use headway_attack::{Attack, AttackOptions, Context, Endpoint, Fate, Target, drop, forge, tamper, truncate};
 use headway_dccp::{Addresses, Decoded, Network, Packet, ServiceCode};
@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 /// Maximum number of packets of an attacker per call.
 const MAX_PACKETS: usize = 64;
 
-fn theirs(way: Way) -> headway_attack::Way {
-    match way {
-        Way::ToServer => headway_attack::Way::ToServer,
-        Way::ToClient => headway_attack::Way::ToClient,
+fn theirs(direction: Direction) -> headway_attack::Direction {
+    match direction {
+        Direction::ToServer => headway_attack::Direction::ToServer,
+        Direction::ToClient => headway_attack::Direction::ToClient,
     }
 }
-fn ours(way: headway_attack::Way) -> Way {
-    match way {
-        headway_attack::Way::ToServer => Way::ToServer,
-        headway_attack::Way::ToClient => Way::ToClient,
+fn ours(direction: headway_attack::Direction) -> Direction {
+    match direction {
+        headway_attack::Direction::ToServer => Direction::ToServer,
+        headway_attack::Direction::ToClient => Direction::ToClient,
     }
 }
 
@@ -44,7 +44,7 @@ fn carried(bytes: &[u8], from: Network, to: Network) -> Vec<u8> {
 /// Returns the public knowledge of the connection; without DTLS also its DCCP ports.
 fn target(world: &World) -> Target {
     let ports =
-        world.nat.seen(Way::ToServer).iter().find_map(|datagram| match Packet::decode(datagram, Network::Udp) {
+        world.nat.seen(Direction::ToServer).iter().find_map(|datagram| match Packet::decode(datagram, Network::Udp) {
             Ok(Decoded::Long(packet)) => Some((packet.source_port, packet.destination_port)),
             _ => None,
         });
@@ -59,37 +59,38 @@ fn attacker(options: &AttackOptions, target: Target, is_plain: bool) -> OnPath {
     let random = Random::new(1, "mallory");
     let context = Context { target, start: clock.now(), stop: Instant::FAR_FUTURE, random };
     let mut attack = Attack::new(options, context);
-    let mut held = BTreeMap::<(Instant, u64), (Way, Vec<u8>)>::new();
+    let mut held = BTreeMap::<(Instant, u64), (Direction, Vec<u8>)>::new();
     let mut count = 0;
-    let over_ip = move |way: headway_attack::Way| {
-        let (source, destination) = target.ends(way);
+    let over_ip = move |direction: headway_attack::Direction| {
+        let (source, destination) = target.ends(direction);
         Network::Ip(Addresses::V4 { source: source.address, destination: destination.address })
     };
     Box::new(move |received| {
         let now = clock.now();
         let mut out = Vec::new();
-        if let Some((way, datagram)) = received {
-            let seen = if is_plain { carried(datagram, Network::Udp, over_ip(theirs(way))) } else { datagram.to_vec() };
-            match attack.handle(now, theirs(way), &seen) {
-                Fate::Forwarded => out.push((way, datagram.to_vec())),
+        if let Some((direction, datagram)) = received {
+            let seen =
+                if is_plain { carried(datagram, Network::Udp, over_ip(theirs(direction))) } else { datagram.to_vec() };
+            match attack.handle(now, theirs(direction), &seen) {
+                Fate::Forwarded => out.push((direction, datagram.to_vec())),
                 Fate::Changed(bytes) if is_plain => {
-                    out.push((way, carried(&bytes, over_ip(theirs(way)), Network::Udp)));
+                    out.push((direction, carried(&bytes, over_ip(theirs(direction)), Network::Udp)));
                 }
-                Fate::Changed(bytes) => out.push((way, bytes)),
+                Fate::Changed(bytes) => out.push((direction, bytes)),
                 Fate::Delayed(delay) => {
                     count += 1;
-                    held.insert((now + delay, count), (way, datagram.to_vec()));
+                    held.insert((now + delay, count), (direction, datagram.to_vec()));
                 }
                 Fate::Dropped => {}
             }
         }
         for shot in std::iter::from_fn(|| attack.poll_transmit(now)).take(MAX_PACKETS) {
-            let (source, destination) = target.ends(shot.way);
+            let (source, destination) = target.ends(shot.direction);
             // A flood has spoofed sources, which cannot be sent from here.
             debug_assert!(destination.port > 0 && source.port > 0);
             let network = Network::Ip(Addresses::V4 { source: shot.source, destination: destination.address });
             let bytes = if is_plain { carried(&shot.bytes, network, Network::Udp) } else { shot.bytes };
-            out.push((ours(shot.way), bytes));
+            out.push((ours(shot.direction), bytes));
         }
         while let Some(first) = held.first_entry()
             && first.key().0 <= now
@@ -115,7 +116,7 @@ fn attacks(unknown_bits: u32) -> Vec<(String, AttackOptions)> {
     }
     use forge::Forgery::*;
     for packet in [Request, Response, Data, Ack, DataAck, CloseReq, Close, Reset, Sync, SyncAck] {
-        for towards in [headway_attack::Way::ToServer, headway_attack::Way::ToClient] {
+        for towards in [headway_attack::Direction::ToServer, headway_attack::Direction::ToClient] {
             let options = forge::Options { packet, towards, unknown_bits, ..forge::Options::preset(Dialect::Rfc) };
             all.push((format!("forge {packet:?} {towards:?}"), AttackOptions::Forge(options)));
         }

@@ -27,7 +27,8 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
         clients: 256,
         bound: Duration::from_secs(3600),
     };
-    let mut proxy = Proxy::new(listen, links.ties, ways.map(|way| (&way.name[..], &way.config)), links.seed).unwrap();
+    let mut proxy =
+        Proxy::new(listen, links.ties, ways.map(|link| (&link.name[..], &link.config)), links.seed).unwrap();
     let (address, over) = (proxy.address().unwrap(), Arc::new(AtomicBool::new(false)));
     let stop = Arc::clone(&over);
     let carrier = Builder::new().spawn(move || {

@@ -1,6 +1,6 @@
 //! Tests of peers that vanish, for ever or for a while.
 
-use crate::nat::{Nat, Way};
+use crate::nat::{Direction, Nat};
 use crate::world::{Both, LONG, Stream, World, accounted, each, pause, small, until, with};
 use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Event, Media, Options, SendError};
 use std::sync::Arc;
@@ -97,13 +97,16 @@ fn a_handshake_ends_with_its_server() {
     let (gone, mut has_passed) = (Arc::new(AtomicBool::new(false)), false);
     let is_gone = Arc::clone(&gone);
     nat.on_path(Box::new(move |received| {
-        let mut passes =
-            |way| way == Way::ToClient || !std::mem::replace(&mut has_passed, true) || is_gone.load(Ordering::SeqCst);
-        let received = received.filter(|(way, _)| passes(*way));
-        received.into_iter().map(|(way, datagram)| (way, datagram.to_vec())).collect()
+        let mut passes = |direction| {
+            direction == Direction::ToClient
+                || !std::mem::replace(&mut has_passed, true)
+                || is_gone.load(Ordering::SeqCst)
+        };
+        let received = received.filter(|(direction, _)| passes(*direction));
+        received.into_iter().map(|(direction, datagram)| (direction, datagram.to_vec())).collect()
     }));
     let connection = client.connect(nat.address()).unwrap();
-    until("the handshake is under way", || server.connections() == 1);
+    until("the handshake is in progress", || server.connections() == 1);
     drop(server);
     gone.store(true, Ordering::SeqCst);
     assert_eq!(connection.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
@@ -127,7 +130,7 @@ fn a_restarted_server_is_detected() {
             again = Endpoint::server(address, &both.0).ok();
             again.is_some()
         });
-        // Its last Reset may still be on the way: under DTLS the client would accept it.
+        // Its last Reset may still be in transit: under DTLS the client would accept it.
         pause(200);
         nat.hole(false);
         waits.send(Media::new(b"who are you?")).unwrap();

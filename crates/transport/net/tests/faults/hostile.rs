@@ -1,6 +1,6 @@
 //! Tests of datagrams from strangers and of spoofed datagrams.
 
-use crate::nat::{Nat, Way};
+use crate::nat::{Direction, Nat};
 use crate::world::{Both, LONG, Stream, World, accounted, each, insecure, pause, secure, small, until};
 use headway_net::{Connection, Endpoint, Media};
 use headway_units::Random;
@@ -53,8 +53,8 @@ fn garbage_from_the_peers_address_changes_nothing() {
 fn spoil(world: &World, many: u64) {
     let random = &mut Random::new(7, "garbage");
     for turn in 0..many {
-        let way = if random.below(2) == 0 { Way::ToServer } else { Way::ToClient };
-        world.nat.inject(way, &garbage(random, &world.nat.seen(way)));
+        let direction = if random.below(2) == 0 { Direction::ToServer } else { Direction::ToClient };
+        world.nat.inject(direction, &garbage(random, &world.nat.seen(direction)));
         // At the speed of a path: datagrams dropped by a full socket buffer test nothing.
         if turn % 16 == 0 {
             pause(1);
@@ -87,7 +87,7 @@ fn garbage_from_strangers_is_ignored() {
         let sockets: Vec<UdpSocket> = (0..16).map(|n| socket([127, 0, 1, n])).collect();
         let (mut out, before) = (0, world.server.counters());
         for turn in 0..20_000 {
-            let datagram = garbage(random, &world.nat.seen(Way::ToServer));
+            let datagram = garbage(random, &world.nat.seen(Direction::ToServer));
             out += datagram.len() as u64;
             let stranger = &sockets[random.below(16) as usize];
             drop(stranger.send_to(&datagram, world.server.local_addr()));
@@ -126,8 +126,8 @@ fn opening(both: &Both) -> Vec<u8> {
     let client = Endpoint::client(&both.1).unwrap();
     let connection = client.connect(nat.address()).unwrap();
     connection.send(Media::new(&[7; 100])).unwrap();
-    until("a first datagram", || !nat.seen(Way::ToServer).is_empty());
-    nat.seen(Way::ToServer).swap_remove(0)
+    until("a first datagram", || !nat.seen(Direction::ToServer).is_empty());
+    nat.seen(Direction::ToServer).swap_remove(0)
 }
 
 /// Spoofed handshakes that are never answered: no address is sent more bytes than arrived from it, state is bounded,

@@ -10,14 +10,14 @@ use std::time::Duration;
 const REMEMBERED: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     ToServer,
     ToClient,
 }
 
 /// Attacker on the path: gets each passing datagram, or `None` from time to time, and returns the datagrams to
 /// forward.
-pub(crate) type OnPath = Box<dyn FnMut(Option<(Way, &[u8])>) -> Vec<(Way, Vec<u8>)> + Send>;
+pub(crate) type OnPath = Box<dyn FnMut(Option<(Direction, &[u8])>) -> Vec<(Direction, Vec<u8>)> + Send>;
 
 struct State {
     /// Whether all datagrams are dropped.
@@ -72,7 +72,7 @@ impl Nat {
             if let Ok((_, client)) = received {
                 state.client = Some(client);
             }
-            let received = received.ok().map(|(len, _)| (Way::ToServer, &buffer[..len]));
+            let received = received.ok().map(|(len, _)| (Direction::ToServer, &buffer[..len]));
             state.carry(received, &inside, server);
             true
         });
@@ -114,7 +114,7 @@ impl Nat {
                 return false;
             }
             if let Ok((len, _)) = received {
-                state.carry(Some((Way::ToClient, &buffer[..len])), &inside, server);
+                state.carry(Some((Direction::ToClient, &buffer[..len])), &inside, server);
             }
             true
         });
@@ -141,13 +141,13 @@ impl Nat {
         self.state.lock().unwrap().lost
     }
     /// Returns the last datagrams of this direction.
-    pub(crate) fn seen(&self, way: Way) -> Vec<Vec<u8>> {
-        self.state.lock().unwrap().seen[way as usize].iter().cloned().collect()
+    pub(crate) fn seen(&self, direction: Direction) -> Vec<Vec<u8>> {
+        self.state.lock().unwrap().seen[direction as usize].iter().cloned().collect()
     }
 
     /// Sends a datagram with the address of the peer.
-    pub(crate) fn inject(&self, way: Way, datagram: &[u8]) {
-        self.state.lock().unwrap().send(way, datagram, &self.inside, self.server);
+    pub(crate) fn inject(&self, direction: Direction, datagram: &[u8]) {
+        self.state.lock().unwrap().send(direction, datagram, &self.inside, self.server);
     }
 
     /// Ends without notice.
@@ -162,26 +162,30 @@ impl Nat {
 
 impl State {
     /// Forwards a datagram as the path and the attacker decide.
-    fn carry(&mut self, received: Option<(Way, &[u8])>, inside: &UdpSocket, server: SocketAddr) {
-        let received = received.filter(|(way, datagram)| self.passes(*way, datagram));
+    fn carry(&mut self, received: Option<(Direction, &[u8])>, inside: &UdpSocket, server: SocketAddr) {
+        let received = received.filter(|(direction, datagram)| self.passes(*direction, datagram));
         match &mut self.on_path {
-            None => received.into_iter().for_each(|(way, datagram)| self.send(way, datagram, inside, server)),
+            None => {
+                received.into_iter().for_each(|(direction, datagram)| self.send(direction, datagram, inside, server));
+            }
             Some(on_path) => {
-                on_path(received).into_iter().for_each(|(way, datagram)| self.send(way, &datagram, inside, server));
+                on_path(received)
+                    .into_iter()
+                    .for_each(|(direction, datagram)| self.send(direction, &datagram, inside, server));
             }
         }
     }
 
-    fn send(&self, way: Way, datagram: &[u8], inside: &UdpSocket, server: SocketAddr) {
-        match (way, self.client, &self.outside) {
-            (Way::ToServer, _, Some(outside)) => drop(outside.send_to(datagram, server)),
-            (Way::ToClient, Some(client), _) => drop(inside.send_to(datagram, client)),
+    fn send(&self, direction: Direction, datagram: &[u8], inside: &UdpSocket, server: SocketAddr) {
+        match (direction, self.client, &self.outside) {
+            (Direction::ToServer, _, Some(outside)) => drop(outside.send_to(datagram, server)),
+            (Direction::ToClient, Some(client), _) => drop(inside.send_to(datagram, client)),
             _ => {}
         }
     }
 
-    fn passes(&mut self, way: Way, datagram: &[u8]) -> bool {
-        let seen = &mut self.seen[way as usize];
+    fn passes(&mut self, direction: Direction, datagram: &[u8]) -> bool {
+        let seen = &mut self.seen[direction as usize];
         if seen.len() == REMEMBERED {
             seen.pop_front();
         }

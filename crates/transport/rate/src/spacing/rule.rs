@@ -125,10 +125,10 @@ impl Rule {
         self.remember(next, before_s, Change::Longer);
     }
 
-    /// Shortens the gap to at most `most_s` after an idle period.
-    pub(super) fn on_idle(&mut self, next: u64, most_s: f64) {
-        if self.gap_s > most_s {
-            let before_s = std::mem::replace(&mut self.gap_s, most_s);
+    /// Shortens the gap to at most `max_s` after an idle period.
+    pub(super) fn on_idle(&mut self, next: u64, max_s: f64) {
+        if self.gap_s > max_s {
+            let before_s = std::mem::replace(&mut self.gap_s, max_s);
             self.remember(next, before_s, Change::Shorter);
         }
     }

@@ -79,7 +79,7 @@ impl Pacer {
     }
 
     /// Permits the next packet at `at` at the latest, after the gap has become shorter.
-    pub fn hasten(&mut self, at: Instant) {
+    pub fn bring_forward(&mut self, at: Instant) {
         if self.next.is_some_and(|next| next.at > at) {
             (self.next, self.gap_s) = (Some(Fine::at(at)), None);
         }
@@ -125,8 +125,8 @@ mod tests {
         let mut pacer = Pacer::new(Duration::ZERO);
         pacer.on_send(Instant::ZERO, f64::INFINITY);
         assert_eq!(pacer.permit(Instant::from_secs(1 << 20)), Permit::At(Instant::FAR_FUTURE));
-        pacer.hasten(Instant::from_millis(7));
-        pacer.hasten(Instant::from_millis(8));
+        pacer.bring_forward(Instant::from_millis(7));
+        pacer.bring_forward(Instant::from_millis(8));
         assert_eq!(pacer.permit(Instant::ZERO), Permit::At(Instant::from_millis(7)));
     }
 }

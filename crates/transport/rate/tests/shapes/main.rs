@@ -43,10 +43,10 @@ fn contexts() -> (SenderContext, ReceiverContext) {
 }
 
 /// Checks that the flow uses most of the link and loses little.
-fn fits(name: &str, outcome: Outcome, least: f64, most_lost: f64) {
+fn fits(name: &str, outcome: Outcome, least: f64, max_lost: f64) {
     println!("{name}: {outcome:?}");
     assert!(outcome.used >= least && outcome.used <= 1.0, "{name}: {outcome:?}");
-    assert!(outcome.lost <= most_lost, "{name}: {outcome:?}");
+    assert!(outcome.lost <= max_lost, "{name}: {outcome:?}");
 }
 
 #[test]

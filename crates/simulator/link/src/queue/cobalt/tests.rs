@@ -4,7 +4,7 @@ const PARAMS: Params = Params { target: 5_000_000, interval: 100_000_000, mtu_ti
 
 fn decide(control: &mut Control, at_ms: f64, waited_ms: u64, is_ecn: bool, drawn: u32) -> Action {
     let now = Instant::from_nanos((at_ms * 1e6).round() as u64);
-    let mut random = Random::that_draws(&[u64::from(drawn) << 32]);
+    let mut random = Random::scripted(&[u64::from(drawn) << 32]);
     control.decide(&PARAMS, now, Duration::from_millis(waited_ms), is_ecn, &mut random)
 }
 

@@ -169,7 +169,7 @@ impl FromStr for Fingerprint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Accept any peer. This protects against eavesdropping but not against a man in the middle.
-    Anyone,
+    AnyPeer,
     /// Accept peers with one of these fingerprints. A server then requests a certificate from its clients.
     Fingerprints(Vec<Fingerprint>),
 }
@@ -177,7 +177,7 @@ pub enum Trust {
 impl Trust {
     pub(super) fn trusts(&self, peer: Fingerprint) -> bool {
         match self {
-            Self::Anyone => true,
+            Self::AnyPeer => true,
             Self::Fingerprints(expected) => expected.contains(&peer),
         }
     }

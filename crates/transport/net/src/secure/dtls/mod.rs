@@ -265,7 +265,7 @@ impl Dtls {
 }
 
 impl Secure for Dtls {
-    fn held(&self) -> usize {
+    fn session_count(&self) -> usize {
         self.sessions.len() + self.pending.len()
     }
 

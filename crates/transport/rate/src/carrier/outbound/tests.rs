@@ -91,7 +91,7 @@ fn the_controller_is_notified_of_application_limited_times() {
     assert_eq!(outbound.poll_timeout(), None);
     assert!(outbound.may_send(ms(50), NEXT));
     assert_eq!(outbound.controller().unwrap().limited, [ms(10)]);
-    // Data that arrives exactly at the deadline is in time.
+    // Data that arrives exactly at the deadline is on time.
     outbound.send(ms(50), Some(SIZE), true);
     assert!(!outbound.may_send(ms(55), None));
     outbound.on_report(ms(60), 1, None, Report::Arrivals(&[]));

@@ -19,7 +19,7 @@ pub const NO_RANDOMNESS: &str = "the scenario uses no random numbers, or they ma
 
 /// Result of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
+pub struct ResultTable {
     /// The varied keys, except the seed.
     pub keys: Vec<Key>,
     /// Names of the metrics.
@@ -27,7 +27,7 @@ pub struct Answer {
     /// Unit of each metric, if its expression has one.
     pub units: Vec<Option<&'static str>>,
     /// One row per combination of values, in the order of the sweep.
-    pub rows: Vec<AnswerRow>,
+    pub rows: Vec<ResultRow>,
     /// Differences to one value of a key, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
@@ -56,7 +56,7 @@ impl From<&Column> for Key {
 
 /// One combination of values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AnswerRow {
+pub struct ResultRow {
     /// Values of the keys, as written in the scenario.
     pub values: Vec<String>,
     /// Number of runs.
@@ -76,7 +76,7 @@ pub struct AnswerRow {
     pub(super) overrides: Vec<Override>,
 }
 
-impl AnswerRow {
+impl ResultRow {
     /// Returns the values of the keys as in the dataset.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
@@ -128,9 +128,9 @@ pub struct NoSuchValue {
     known: String,
 }
 
-impl Answer {
-    pub(super) fn new(columns: &[Column], metrics: &[Metric], rows: Vec<AnswerRow>) -> Self {
-        let percentiles = metrics.iter().map(|metric| metric.of.reads_percentile()).collect();
+impl ResultTable {
+    pub(super) fn new(columns: &[Column], metrics: &[Metric], rows: Vec<ResultRow>) -> Self {
+        let percentiles = metrics.iter().map(|metric| metric.of.uses_percentile()).collect();
         let units = metrics.iter().map(|metric| metric.of.unit()).collect();
         let metrics = metrics.iter().map(|metric| metric.name.clone()).collect();
         Self { keys: columns.iter().map(Key::from).collect(), metrics, units, rows, against: None, percentiles }
@@ -151,13 +151,13 @@ impl Answer {
             Some((place, row.values[place].clone()))
         });
         let Some((place, value)) = place else { return Err(self.no_such(wanted)) };
-        let rest = |row: &AnswerRow| {
+        let rest = |row: &ResultRow| {
             let others = row.values.iter().enumerate().filter(|(at, _)| *at != place);
             others.map(|(_, value)| value.clone()).collect::<Vec<_>>()
         };
         let mut rows = Vec::new();
         for row in self.rows.iter().filter(|row| row.values[place] != value) {
-            let like = |other: &&AnswerRow| other.values[place] == value && rest(other) == rest(row);
+            let like = |other: &&ResultRow| other.values[place] == value && rest(other) == rest(row);
             let Some(base) = self.rows.iter().find(like) else { continue };
             let metrics = (0..self.metrics.len()).map(|metric| difference(row, base, metric, paired)).collect();
             rows.push(Difference { values: row.values.clone(), metrics });
@@ -239,13 +239,13 @@ impl Answer {
 
     fn table<'a>(
         &self,
-        rows: impl Iterator<Item = (&'a Vec<String>, &'a Vec<Option<Estimate>>, Option<&'a AnswerRow>)>,
+        rows: impl Iterator<Item = (&'a Vec<String>, &'a Vec<Option<Estimate>>, Option<&'a ResultRow>)>,
         metrics: &[String],
     ) -> String {
         let with_runs = self.against.is_none() || metrics == self.metrics;
         let heads = self.keys.iter().map(|key| key.name.clone());
         let heads = heads.chain(with_runs.then(|| "runs".to_owned())).chain(metrics.iter().map(|name| two_lines(name)));
-        let of_row = |(values, metrics, row): (&Vec<String>, &Vec<Option<Estimate>>, Option<&AnswerRow>)| {
+        let of_row = |(values, metrics, row): (&Vec<String>, &Vec<Option<Estimate>>, Option<&ResultRow>)| {
             let runs = row.map(|row| format!("{}{}", row.runs, if row.identical { " =" } else { "" }));
             let shown =
                 metrics.iter().map(|number| number.map_or("-".to_owned(), |number| shown(number, row.is_none())));
@@ -308,7 +308,7 @@ fn is_label(label: &str, text: &str) -> bool {
     label == text || bare(label) == bare(text) || format!("{{kind={label}}}") == bare(text)
 }
 
-fn difference(row: &AnswerRow, base: &AnswerRow, metric: usize, paired: bool) -> Option<Estimate> {
+fn difference(row: &ResultRow, base: &ResultRow, metric: usize, paired: bool) -> Option<Estimate> {
     let (ours, theirs) = (row.samples(metric), base.samples(metric));
     if paired {
         let of_seed = |seed: u64| theirs.iter().find(|(other, _)| *other == seed).map(|(_, value)| *value);
@@ -375,10 +375,10 @@ mod tests {
         assert_eq!(difference(0.974_4, None), "+0.9744");
     }
 
-    fn answer() -> Answer {
+    fn results() -> ResultTable {
         let row = |value: &str, samples: &[f64]| {
             let samples: Vec<(u64, f64)> = (1..).zip(samples.iter().copied()).collect();
-            AnswerRow {
+            ResultRow {
                 values: vec![value.to_owned(), "10ms".to_owned()],
                 runs: samples.len(),
                 identical: false,
@@ -393,7 +393,7 @@ mod tests {
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
         let rows = vec![row("red", &[1.0, 2.0, 3.0]), row("droptail", &[2.0, 3.0, 4.5])];
-        Answer {
+        ResultTable {
             keys: vec![key("queue"), key("delay")],
             metrics: vec!["a, b".to_owned()],
             rows,
@@ -406,21 +406,21 @@ mod tests {
     /// Pairs differ by 1, 1 and 1.5: mean 7/6, s = 0.288675, t(2) = 4.302653: 0.717109.
     #[test]
     fn differences_are_paired_by_seed_or_welchs() {
-        let paired = answer().against("queue=red", true).unwrap().against.unwrap();
+        let paired = results().against("queue=red", true).unwrap().against.unwrap();
         let number = paired.rows[0].metrics[0].unwrap();
         assert!((number.mean - 7.0 / 6.0).abs() < 1e-12 && (number.ci95.unwrap() - 0.717_109).abs() < 1e-5);
-        let welch = answer().against("link[0].queue=red", false).unwrap().against.unwrap();
+        let welch = results().against("link[0].queue=red", false).unwrap().against.unwrap();
         let number = welch.rows[0].metrics[0].unwrap();
         // s^2 / 3 = 1/3 and 0.527778; degrees 3.8014; t = 2.8349: 2.6305.
         assert!((number.ci95.unwrap() - 2.6305).abs() < 5e-3, "{number:?}");
-        let error = answer().against("queue=pie", false).unwrap_err().to_string();
+        let error = results().against("queue=pie", false).unwrap_err().to_string();
         assert!(error.contains("queue=red, queue=droptail, delay=10ms"), "{error}");
     }
 
     /// Equal samples in both rows: `headway sweep scenarios/demo.toml` printed `-0.01749 ± 0.00000*` before.
     #[test]
     fn zero_spread_has_no_interval_and_no_star() {
-        let mut equal = answer();
+        let mut equal = results();
         for (row, value) in equal.rows.iter_mut().zip([1.213, 1.195]) {
             row.samples = vec![(1..=5).map(|seed| (seed, value)).collect()];
             row.metrics = vec![estimate(&row.samples[0])];
@@ -443,7 +443,7 @@ mod tests {
     /// The error message lists only values that are accepted.
     #[test]
     fn every_value_in_the_error_message_is_accepted() {
-        let mut tables = answer();
+        let mut tables = results();
         for (row, value) in tables.rows.iter_mut().zip(["{kind=codel}", "{kind=codel,limit=30packets}"]) {
             row.values[0] = value.to_owned();
         }
@@ -463,19 +463,19 @@ mod tests {
             let against = tables.clone().against(same, false).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(against.against.unwrap().value, ["queue", "{kind=codel,limit=30kB}"]);
         }
-        let delay = answer().against("delay=0.01s", false).unwrap();
+        let delay = results().against("delay=0.01s", false).unwrap();
         assert_eq!(delay.against.unwrap().value, ["delay", "10ms"]);
         assert!(tables.against("queue={limit=31kB,kind=codel}", false).is_err());
         // Tables of different kinds are labeled by their kinds.
-        let red = answer().against("queue={ kind = \"red\" }", false).unwrap();
+        let red = results().against("queue={ kind = \"red\" }", false).unwrap();
         assert_eq!(red.against.unwrap().value, ["queue", "red"]);
     }
 
     #[test]
     fn csv_fields_are_quoted_if_necessary() {
-        let text = answer().csv();
+        let text = results().csv();
         assert!(text.starts_with("queue,delay,runs,\"a, b\",\"a, b ci95\"\nred,10ms,3,2,"), "{text}");
-        let text = answer().against("queue=red", true).unwrap().csv();
+        let text = results().against("queue=red", true).unwrap().csv();
         assert!(text.starts_with("queue,delay,runs,\"a, b\",\"a, b ci95\",\"Δ a, b\",\"Δ a, b ci95\"\n"), "{text}");
         let (red, droptail) = (text.lines().nth(1).unwrap(), text.lines().nth(2).unwrap());
         assert!(red.ends_with(",,") && droptail.contains(",1.166"), "{text}");
