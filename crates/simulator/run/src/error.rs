@@ -53,3 +53,20 @@ impl Error {
         move |error| Self::File { action, path, error }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A single run has no label, and an error in the scenario has its own place.
+    #[test]
+    fn errors_of_several_runs_have_a_label() {
+        let file = || Error::file("read", Path::new("x"))(std::io::Error::other("broken"));
+        assert_eq!(file().to_string(), "cannot read x: broken");
+        assert_eq!(Error::of_run(String::new(), file()).to_string(), "cannot read x: broken");
+        assert_eq!(Error::of_run("seed=1".to_owned(), file()).to_string(), "seed=1: cannot read x: broken");
+        let wrong = headway_scenario::ScenarioError::new("x.toml", headway_scenario::Place::File, "wrong");
+        let text = wrong.to_string();
+        assert_eq!(Error::of_run("seed=1".to_owned(), wrong.into()).to_string(), text);
+    }
+}

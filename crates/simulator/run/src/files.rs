@@ -98,6 +98,28 @@ mod tests {
         assert_eq!(kind("none"), Err(ErrorKind::NotFound));
     }
 
+    /// Pipes are allowed: the user named the path.
+    #[test]
+    fn files_of_the_user_are_read_up_to_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, [7; 100]).unwrap();
+        assert_eq!(read(&path, 100).unwrap(), [7; 100]);
+        let error = read(&path, 99).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::FileTooLarge, "it is larger than 99 bytes"));
+        assert_eq!(read(&folder.path().join("none"), 1).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    /// Different names have different folders; a name that is safe is kept.
+    #[test]
+    fn folder_names_are_unique() {
+        assert_eq!(folder_name("red.tcp-10"), "red.tcp-10");
+        let names = ["a/b", "a b", "a_b", "", ".", &"x".repeat(200), &"x".repeat(201)].map(folder_name);
+        assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), names.len(), "{names:?}");
+        assert!(names[0].starts_with("a_b-") && names[3].starts_with("_-"), "{names:?}");
+        assert!(names.iter().all(|name| !name.contains('/') && name.len() <= 112), "{names:?}");
+    }
+
     #[test]
     fn safe_names_have_no_separators() {
         for (text, name) in

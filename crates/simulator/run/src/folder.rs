@@ -312,3 +312,129 @@ impl Drop for PartialFile {
 pub struct Lock {
     _file: fs::File,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().join("out"));
+        (place, folder)
+    }
+
+    fn reason(result: Result<impl Sized, Error>) -> String {
+        result.err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    /// Each kind of content has its own folders; pictures are allowed in all.
+    #[test]
+    fn a_folder_holds_one_kind_of_content() {
+        for kind in FolderKind::ALL {
+            let (_place, folder) = place();
+            assert!(!folder.is_record() && !folder.is_claimed());
+            drop(folder.claim(kind).unwrap());
+            for other in FolderKind::ALL {
+                let error = reason(folder.claim(other));
+                assert_eq!(error.is_empty(), other == kind, "{kind:?} {other:?}: {error}");
+                assert!(error.is_empty() || error.contains(kind.words()) && error.contains(other.words()), "{error}");
+            }
+            assert_eq!(folder.is_record(), kind == FolderKind::Record);
+            folder.claim_for_pictures().unwrap();
+        }
+    }
+
+    /// The folder is locked until the lock is dropped.
+    #[test]
+    fn a_claimed_folder_is_refused() {
+        let (_place, folder) = place();
+        let lock = folder.claim(FolderKind::Record).unwrap();
+        assert!(folder.is_claimed());
+        assert!(reason(folder.claim(FolderKind::Record)).contains("another headway is writing"));
+        assert!(reason(folder.claim_for_pictures()).contains("another headway is writing"));
+        drop(lock);
+        assert!(!folder.is_claimed());
+        folder.claim(FolderKind::Record).unwrap();
+    }
+
+    #[test]
+    fn folders_with_other_files_are_refused() {
+        let (_place, folder) = place();
+        fs::create_dir(&folder.0).unwrap();
+        fs::write(folder.path("notes.txt"), b"mine").unwrap();
+        assert!(reason(folder.claim(FolderKind::Record)).contains("files that Headway did not write"));
+        assert!(!folder.path(MARKER).exists());
+        for marker in [&b""[..], b"other", &[b'x'; 2000]] {
+            fs::write(folder.path(MARKER), marker).unwrap();
+            assert!(
+                reason(folder.claim(FolderKind::Record)).contains("was not written by Headway"),
+                "{}",
+                marker.len()
+            );
+            assert!(!folder.is_record());
+        }
+        // A process that was killed between creating and writing the marker has left it empty.
+        fs::remove_file(folder.path("notes.txt")).unwrap();
+        fs::write(folder.path(MARKER), b"").unwrap();
+        folder.claim(FolderKind::Sweep).unwrap();
+    }
+
+    /// A link in a record could lead to any file of the user.
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_links_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let (place, folder) = place();
+        drop(folder.claim(FolderKind::Record).unwrap());
+        let linked = place.path().join("linked");
+        symlink(&folder.0, &linked).unwrap();
+        assert!(reason(Folder(linked.clone()).claim(FolderKind::Record)).contains("it is a symbolic link"));
+        // A link that the user names is resolved.
+        assert_eq!(Folder::named(&linked).0, folder.0.canonicalize().unwrap());
+        assert_eq!(Folder::named(&folder.0).0, folder.0);
+        Folder::named(&linked).claim(FolderKind::Record).unwrap();
+        let outside = place.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), b"mine").unwrap();
+        symlink(&outside, folder.path("in")).unwrap();
+        assert!(reason(folder.below("in")).contains("it is a symbolic link"));
+        assert!(reason(folder.below("in/deeper")).contains("it is a symbolic link"));
+        assert_eq!(folder.below("a/b").unwrap().0, folder.path("a/b"));
+        assert!(folder.path("a/b").is_dir());
+        fs::write(folder.path("a/file"), b"old").unwrap();
+        fs::write(place.path().join("next"), b"mine").unwrap();
+        folder.remove(["in/file", "../next", "a/file", "a/none"].map(str::to_owned)).unwrap();
+        assert!(outside.join("file").exists() && place.path().join("next").exists());
+        assert!(!folder.path("a/file").exists());
+        fs::remove_file(folder.path(MARKER)).unwrap();
+        symlink(outside.join("file"), folder.path(MARKER)).unwrap();
+        assert!(reason(folder.claim(FolderKind::Record)).contains("it is a symbolic link"));
+        fs::remove_file(folder.path(MARKER)).unwrap();
+        fs::create_dir(folder.path(MARKER)).unwrap();
+        assert!(reason(folder.claim(FolderKind::Record)).contains("not a regular file"));
+    }
+
+    /// The final name appears when the file is complete. A file that is not completed is removed.
+    #[test]
+    fn incomplete_files_have_another_name() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().to_owned());
+        let begin = || {
+            let mut file = folder.begin("file").unwrap();
+            file.writer().write_all(b"new").unwrap();
+            assert!(folder.partial_path("file").exists());
+            file
+        };
+        drop(begin());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        let file = begin();
+        assert!(!folder.path("file").exists());
+        assert_eq!(file.end().unwrap(), Checksum::of(b"new"));
+        assert_eq!((folder.read("file").unwrap(), folder.partial_path("file").exists()), (b"new".to_vec(), false));
+        // What a killed process left is replaced.
+        fs::write(folder.partial_path("file"), b"left").unwrap();
+        assert_eq!(folder.write("file", b"again").unwrap(), Checksum::of(b"again"));
+        assert_eq!(folder.read("file").unwrap(), b"again");
+        assert!(matches!(folder.remove([".".to_owned()]), Err(Error::File { action: "replace", .. })));
+    }
+}

@@ -6,7 +6,7 @@ use crate::findings::{Finding, findings_of};
 use crate::folder::{Folder, FolderKind};
 use crate::incremental::{EventRecorder, Files};
 use crate::inputs::inputs;
-use crate::simulate::{SecondTimer, Simulated, Timing, simulate};
+use crate::simulate::{SecondTimer, Simulated, Timing, now, simulate};
 use crate::traces::{TraceFormat, Traces, Tracing};
 use crate::{Error, Watch};
 use headway_record::{PacketIndex, SeriesError, Summary};
@@ -188,7 +188,7 @@ impl Job {
         let (mut second_timer, mut next_hops) = (SecondTimer::new(), hops_between);
         let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
-            if E::RECORDS && simulation.packet_hops() >= next_hops && second_timer.has_elapsed() {
+            if E::RECORDS && simulation.packet_hops() >= next_hops && second_timer.has_elapsed(now()) {
                 next_hops = simulation.packet_hops() + hops_between;
                 self.folder.write_summary_so_far(&simulation.summary())?;
             }

@@ -134,3 +134,75 @@ impl Folder {
             .map_err(|error| Error::Record { path: self.path(Self::DISTRIBUTIONS), reason: error.into() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that exists with other content is kept, and is an error. Paths out of the folder and names of the record
+    /// are not written.
+    #[test]
+    fn inputs_are_copied_to_their_relative_path() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().join("record"));
+        for name in ["rates.txt", "in/two/rates.txt", "./other.txt"] {
+            assert_eq!(folder.write_input(name, b"1").unwrap(), Some(Checksum::of(b"1")), "{name}");
+            assert_eq!(folder.write_input(name, b"1").unwrap(), Some(Checksum::of(b"1")), "{name}, again");
+            let error = folder.write_input(name, b"2").unwrap_err().to_string();
+            assert!(error.contains("another file of this name"), "{error}");
+            assert_eq!(folder.read(name).unwrap(), b"1", "{name}");
+        }
+        for name in ["../rates.txt", "/rates.txt", "in/../../rates.txt", "", "..", Folder::SUMMARY, Folder::SCENARIO] {
+            assert_eq!(folder.write_input(name, b"1").unwrap(), None, "{name}");
+        }
+        assert!(Folder::own().all(|name| folder.write_input(name, b"1").unwrap().is_none()));
+        assert!(!place.path().join("rates.txt").exists() && !folder.path(Folder::SUMMARY).exists());
+        // The name of a record file is free in a subfolder.
+        assert!(folder.write_input("in/summary.json", b"1").unwrap().is_some());
+    }
+
+    /// Files of the record, its inputs, pictures and partial files are removed; other files are kept.
+    #[test]
+    fn clearing_removes_only_what_a_run_writes() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().to_owned());
+        let mut sums = Checksums::default();
+        sums.add("in/rates.txt", folder.write_input("in/rates.txt", b"1").unwrap().unwrap());
+        // A damaged list of checksums does not lead out of the folder.
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        sums.add(outside.path().to_str().unwrap(), Checksum::of(b""));
+        let picture = format!("{}.svg", figure_names().next().unwrap());
+        let names: Vec<String> = Folder::own().map(str::to_owned).chain([picture, "notes.txt".to_owned()]).collect();
+        names.iter().for_each(|name| _ = folder.write(name, b"1").unwrap());
+        folder.write_checksums(&sums).unwrap();
+        std::fs::write(folder.partial_path(Folder::EVENTS), b"1").unwrap();
+        assert_eq!(folder.checksums(), Some(sums));
+        folder.clear().unwrap();
+        let mut left: Vec<_> = std::fs::read_dir(place.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["in", "notes.txt"]);
+        assert_eq!(std::fs::read_dir(folder.path("in")).unwrap().count(), 0);
+        assert!(outside.path().exists());
+        assert_eq!(folder.checksums(), None);
+        folder.clear().unwrap();
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_in_the_error() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().to_owned());
+        for (name, read) in [
+            (Folder::SERIES, (|of| of.series().map(drop)) as fn(&Folder) -> Result<(), Error>),
+            (Folder::EVENTS, |of| of.events().map(drop)),
+            (Folder::DISTRIBUTIONS, |of| of.distributions().map(drop)),
+        ] {
+            let path = folder.path(name);
+            assert!(
+                matches!(read(&folder), Err(Error::File { path: found, .. }) if found == path),
+                "{name} is missing"
+            );
+            folder.write(name, b"?").unwrap();
+            assert!(matches!(read(&folder), Err(Error::Record { path: found, .. }) if found == path), "{name}");
+        }
+    }
+}

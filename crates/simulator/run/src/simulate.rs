@@ -86,16 +86,33 @@ impl SecondTimer {
         Self(now())
     }
 
-    pub(crate) fn has_elapsed(&mut self) -> bool {
-        let has_elapsed = self.0.elapsed() >= Self::EACH;
+    pub(crate) fn has_elapsed(&mut self, now: std::time::Instant) -> bool {
+        let has_elapsed = now.duration_since(self.0) >= Self::EACH;
         if has_elapsed {
-            self.0 = now();
+            self.0 = now;
         }
         has_elapsed
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "measures the duration of a run; no result depends on it")]
-fn now() -> std::time::Instant {
+pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_timer_elapses_once_a_second() {
+        let mut timer = SecondTimer::new();
+        let started = timer.0;
+        let expected =
+            [(0, false), (999, false), (1000, true), (1001, false), (1999, false), (2500, true), (3499, false)];
+        for (ms, elapsed) in expected {
+            assert_eq!(timer.has_elapsed(started + Duration::from_millis(ms)), elapsed, "{ms} ms");
+        }
+    }
 }

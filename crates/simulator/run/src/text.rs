@@ -117,3 +117,52 @@ impl ScenarioText {
         Self::with(name.to_owned(), text.to_owned(), ScenarioFiles::new(PathBuf::new()), sets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place of an invalid byte is its line and column, in characters.
+    #[test]
+    fn a_file_that_is_no_text_is_an_error_with_its_place() {
+        assert_eq!(text("x", "a = \"é\"\n".into()).unwrap(), "a = \"é\"\n");
+        for (bytes, place, what) in [
+            (&b"\xff\xfea\0"[..], (1, 1), "this is UTF-16"),
+            (b"\xfe\xff\0a", (1, 1), "this is UTF-16"),
+            (b"ab\n\xff\xfe", (2, 1), "the byte 0xff is not UTF-8"),
+            (b"a\nb\n\xc3\xa9x\xc3", (3, 3), "the byte 0xc3 is not UTF-8"),
+            (b"ab\0", (1, 3), "a byte is zero"),
+            (b"a\n\0\xff", (2, 1), "a byte is zero"),
+            (b"\xff\0", (1, 1), "the byte 0xff is not UTF-8"),
+        ] {
+            let error = text("x", bytes.to_vec()).unwrap_err();
+            let problem = &error.problems[0];
+            assert_eq!(problem.place, Place::Line { line: place.0, column: place.1 }, "{bytes:?}");
+            assert!(problem.message.starts_with(what), "{bytes:?}: {}", problem.message);
+        }
+    }
+
+    /// Files are relative to the scenario. The contents are kept, so that the record has those of the run.
+    #[test]
+    fn files_are_read_once_and_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        std::fs::write(path("x.toml"), "duration = \"1s\"").unwrap();
+        std::fs::write(path("rates.txt"), b"12").unwrap();
+        let sets = ["seed=2".to_owned()];
+        let scenario = ScenarioText::read(&path("x.toml"), &sets).unwrap();
+        assert_eq!((scenario.text.as_str(), scenario.overrides.len()), ("duration = \"1s\"", 1));
+        assert_eq!(scenario.file, path("x.toml").display().to_string());
+        assert!(scenario.files.read("rates.txt", 1).is_err(), "the limit");
+        assert_eq!(scenario.files.read("rates.txt", 2).unwrap(), b"12");
+        std::fs::write(path("rates.txt"), b"34").unwrap();
+        assert_eq!(scenario.files.read("rates.txt", 2).unwrap(), b"12");
+        let loaded = scenario.files.loaded();
+        assert_eq!(loaded.keys().collect::<Vec<_>>(), ["rates.txt"]);
+        let elsewhere = ScenarioFiles::with(PathBuf::from("none"), loaded);
+        assert_eq!(elsewhere.read("rates.txt", 2).unwrap(), b"12");
+        assert!(elsewhere.read("other.txt", 2).is_err());
+        assert!(ScenarioText::read(&path("none.toml"), &sets).is_err());
+        assert!(ScenarioText::written("x", "", &["seed".to_owned()]).is_err());
+    }
+}

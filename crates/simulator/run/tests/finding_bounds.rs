@@ -363,6 +363,17 @@ fn a_flow_below_a_tenth_of_its_share_for_a_second_starves() {
     let mut held = starving(&[(10.0, 11.0)], 59_999.0);
     held.scenario = held.scenario.replace("\"tcp-reno\"", "\"tcp-reno\", window = \"1packets\"");
     assert_eq!(held.texts(), []);
+    // A tenth of the rate that the window allows counts, if that is less than the fair share. An answer has the delay
+    // of the link, too: 100 ms.
+    for (window, tenth) in [("1packets", 12_000.0), ("2packets", 24_000.0), ("100packets", 60_000.0)] {
+        let held = |rate| {
+            let mut record = starving(&[(10.0, 11.0)], rate);
+            let segment = format!("\"tcp-reno\", window = \"{window}\", segment = \"1500B\"");
+            record.scenario = record.scenario.replace("\"tcp-reno\"", &segment);
+            record.texts().len()
+        };
+        assert_eq!((held(tenth - 1.0), held(tenth)), (1, 0), "{window}");
+    }
     // The first second is slow start, unless drops or timeouts occurred.
     assert_eq!(texts(&[(1.0, 3.0)], 0.0), []);
     assert_eq!(texts(&[(1.5, 3.0)], 0.0), [(Severity::Problem, text("1.50 s"))]);

@@ -103,6 +103,76 @@ fn group(name: &str, run: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_record::Numbers;
+    use headway_scenario::{NoFiles, load};
+
+    /// Runs flows with these names. Names that end with ! have deadlines.
+    fn run(names: &[&str]) -> Summary {
+        let mut text =
+            "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n".to_owned();
+        for name in names {
+            let lifetime = if name.ends_with('!') { ", lifetime = \"1s\"" } else { "" };
+            let name = name.trim_end_matches('!');
+            text += &format!(
+                "[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
+                 source = {{ kind = \"cbr\", interval = \"100ms\", size = \"1000B\"{lifetime} }}\n"
+            );
+        }
+        let scenario = load("metric.toml", &text, &[], &NoFiles).unwrap().scenario;
+        crate::simulate(&scenario, (), &(), |_| Ok(())).unwrap().record.summary
+    }
+
+    /// Up to three groups of flows have separate metrics, more have common ones. Flows with equal names before their
+    /// number are one group.
+    #[test]
+    fn usual_metrics_are_those_of_groups_of_flows() {
+        for (flows, groups) in [
+            (&["ftp"][..], &["ftp"][..]),
+            (&["f1"], &["f1"]),
+            (&["f1", "f2"], &["f"]),
+            (&["f-1", "f-2", "g"], &["f", "g"]),
+            (&["f1", "fast"], &["f1", "fast"]),
+            (&["1", "2"], &["1", "2"]),
+            (&["f1", "g", "h"], &["f1", "g", "h"]),
+            (&["f", "g", "h", "i"], &["flows"]),
+            (&["f!", "g", "h2!", "h1!"], &["f!", "g", "h!"]),
+            (&["f!", "g!", "h!", "i!"], &["flows!"]),
+        ] {
+            let summary = run(flows);
+            let metrics = Metric::usual(&summary);
+            let mut expected = Vec::new();
+            for group in groups {
+                let title = group.trim_end_matches('!');
+                expected.extend(["Mb/s", "loss %", "delay ms"].map(|what| format!("{title} {what}")));
+                expected.extend(group.ends_with('!').then(|| format!("{title} data in time %")));
+            }
+            expected.extend((flows.len() > 1).then(|| "Jain's index".to_owned()));
+            assert_eq!(metrics.iter().map(|metric| metric.name.clone()).collect::<Vec<_>>(), expected);
+            // 1000 B each 100 ms are 80 kb/s; a packet takes 8 ms and 5 ms.
+            let numbers = Numbers::from(serde_json::to_value(&summary).unwrap());
+            for metric in metrics {
+                let value =
+                    metric.of.evaluate(&numbers).unwrap().unwrap_or_else(|| panic!("{flows:?}: {}", metric.name));
+                let is_expected = match metric.name.rsplit_once(' ').unwrap().1 {
+                    "Mb/s" => (value - 0.08).abs() < 0.009,
+                    "ms" => (13.0 - 1e-9..13.0 + 8.0 * flows.len() as f64).contains(&value),
+                    "%" if metric.name.contains("loss") => value == 0.0,
+                    "%" => value == 100.0,
+                    _ => value > 0.9,
+                };
+                assert!(is_expected, "{}: {value}", metric.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_metric_without_a_name_is_named_by_its_expression() {
+        for (text, name) in [(" a b = jain_index", "a b"), (" jain_index ", "jain_index")] {
+            let metric: Metric = text.parse().unwrap();
+            assert_eq!((metric.name.as_str(), metric.of), (name, "jain_index".parse().unwrap()));
+        }
+        assert!("a=".parse::<Metric>().is_err() && "=jain_index".parse::<Metric>().is_err());
+    }
 
     /// Columns need unique names.
     #[test]
