@@ -143,6 +143,65 @@ mod tests {
         assert_eq!(encoder.update(at(1), None), None);
     }
 
+    #[test]
+    fn each_bound_of_the_options_holds_on_both_sides() {
+        let of = |change: fn(&mut EncoderOptions)| {
+            let mut options = EncoderOptions::default();
+            change(&mut options);
+            options.check().map_err(|error| error.key)
+        };
+        for change in [
+            (|of| of.headroom = 0.0) as fn(&mut EncoderOptions),
+            |of| of.headroom = 0.9,
+            |of| of.dead_band = 0.0,
+            |of| of.dead_band = 0.5,
+            |of| of.growth = 1.01,
+            |of| of.growth = 100.0,
+            |of| of.floor = of.ceiling,
+            |of| of.floor = Rate::from_bits_per_second(1),
+        ] {
+            assert_eq!(of(change), Ok(()));
+        }
+        for (key, change) in [
+            ("headroom", (|of| of.headroom = -0.01) as fn(&mut EncoderOptions)),
+            ("headroom", |of| of.headroom = 0.91),
+            ("dead_band", |of| of.dead_band = -0.01),
+            ("dead_band", |of| of.dead_band = 0.51),
+            ("growth", |of| of.growth = 1.0),
+            ("growth", |of| of.growth = 100.1),
+            ("growth", |of| of.growth = f64::NAN),
+            ("floor", |of| of.floor = Rate::from_bits_per_second(0)),
+            ("floor", |of| of.ceiling = Rate::from_bits_per_second(29_999)),
+        ] {
+            assert_eq!(of(change), Err(key));
+        }
+    }
+
+    /// A change of exactly the dead band is reported; the floor and the ceiling are reported also within it.
+    #[test]
+    fn changes_within_the_dead_band_are_not_reported() {
+        let options =
+            EncoderOptions { headroom: 0.0, floor: kbps(98), ceiling: kbps(1000), ..EncoderOptions::default() };
+        let second = |from: u64, to: u64| {
+            let mut encoder = EncoderRate::new(options);
+            encoder.update(at(0), Some(kbps(from)));
+            encoder.update(at(1000), Some(kbps(to)))
+        };
+        for (from, to, reported) in [
+            (200, 190, Some(190)),
+            (200, 191, None),
+            (200, 210, Some(210)),
+            (200, 209, None),
+            (200, 401, Some(400)),
+            (100, 98, Some(98)),
+            (98, 97, None),
+            (990, 1000, Some(1000)),
+            (1000, 2000, None),
+        ] {
+            assert_eq!(second(from, to), reported.map(kbps), "{from} to {to}");
+        }
+    }
+
     proptest! {
         /// The rate never exceeds the allowed rate (above the floor), never grows faster than `growth`, and
         /// converges.

@@ -244,4 +244,55 @@ mod tests {
         let unknown = Options::insecure().with_controller("cubic").unwrap_err();
         assert!(unknown.message.contains("tfrc-sp"), "{}", unknown.message);
     }
+
+    /// RFC 4340 section 10: CCIDs 2, 3 and 4 are those of RFC 4341, RFC 4342 and RFC 5622. Section 19.5: 248 to 254
+    /// are experimental.
+    #[test]
+    fn a_ccid_has_the_name_of_its_controller() {
+        let standard = [(2, "tcp-like"), (3, "tfrc"), (4, "tfrc-sp")];
+        for (number, name) in standard {
+            assert_eq!(Options::controller_name(Ccid(number)), Some(name));
+        }
+        for name in Options::controllers() {
+            let number = ccid(name).unwrap();
+            assert_eq!(Options::controller_name(Ccid(number)), Some(name));
+            assert!((248..=254).contains(&number) || standard.contains(&(number, name)), "{name}");
+        }
+        assert_eq!([0, 1, 5, 247, 255].map(|number| Options::controller_name(Ccid(number))), [None; 5]);
+    }
+
+    /// Packet spacing sections 2.1 and 2.2: a sender without arrival times in reports needs its line rate.
+    #[test]
+    fn packet_spacing_needs_the_line_rate() {
+        let mut options = Options::insecure();
+        options.connection.line_rate = Some(headway_units::Rate::from_bits_per_second(100_000_000));
+        let spaced = options.with_controller("spacing").unwrap();
+        assert!(spaced.needs_line_rate(Ccid(249)));
+        assert!(!spaced.needs_line_rate(Ccid(3)) && !Options::insecure().needs_line_rate(Ccid(3)));
+    }
+
+    #[test]
+    fn options_out_of_range_are_rejected_with_their_key() {
+        for (key, change) in [
+            ("unread", (|of| of.unread = 0) as fn(&mut Options)),
+            ("events", |of| of.events = 0),
+            ("headroom", |of| of.encoder.headroom = 1.0),
+            ("limit", |of| of.queue.rules.limit = QueueSize::Packets(0)),
+        ] {
+            let mut options = Options::insecure();
+            change(&mut options);
+            assert_eq!(options.common().unwrap_err().key, key);
+        }
+        let least = Options { unread: 1, events: 1, ..Options::insecure() };
+        let common = least.common().unwrap();
+        assert_eq!((common.unread, common.events, common.port, common.accepted), (1, 1, least.port, None));
+    }
+
+    /// Only an end with DTLS has an identity, and each new one is different.
+    #[test]
+    fn options_with_dtls_have_a_fingerprint() {
+        let [one, other] = [(); 2].map(|()| Options::server().unwrap());
+        assert!(one.fingerprint().is_some() && one.fingerprint() != other.fingerprint());
+        assert_eq!(Options::insecure().fingerprint(), None);
+    }
 }

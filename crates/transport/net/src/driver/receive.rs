@@ -127,3 +127,20 @@ fn is_peer_error(error: &io::Error) -> bool {
             | io::ErrorKind::NetworkUnreachable
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 5461: errors that routers and peers report do not end a connection. Errors of the socket do.
+    #[test]
+    fn errors_of_peers_are_not_those_of_the_socket() {
+        use io::ErrorKind::*;
+        for kind in [ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable] {
+            assert!(is_peer_error(&kind.into()), "{kind:?}");
+        }
+        for kind in [NotConnected, NetworkDown, PermissionDenied, WouldBlock, Interrupted, InvalidInput, Other] {
+            assert!(!is_peer_error(&kind.into()), "{kind:?}");
+        }
+    }
+}

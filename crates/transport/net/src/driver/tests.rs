@@ -2,6 +2,7 @@
 
 mod delays;
 mod schemes;
+mod transmit;
 
 use super::*;
 use crate::Clock;

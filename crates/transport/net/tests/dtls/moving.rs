@@ -69,6 +69,47 @@ fn a_session_is_found_and_migrates_on_request() {
     }
 }
 
+/// Before it migrates, a session has one other path, the last on which it was seen. An earlier one is forgotten, unless
+/// another session has been seen there since.
+#[test]
+fn a_session_is_known_on_the_last_path_only() {
+    for versions in VERSIONS {
+        let mut world = World::new(server_options());
+        let host = |port: u16| SocketAddr::from(([10, 1, 1, 1], port));
+        for port in [2000, 3000] {
+            world.join(crate::world::options(versions), host(port));
+        }
+        world.run(Duration::from_secs(1));
+        for client in [0, 1] {
+            world.send(client, b"hello");
+        }
+        world.run(DELAY);
+        let trials = |world: &mut World, client: usize, port: u16| {
+            let (before, packet) = (world.server.counters().trials, world.sealed(client, b"packet"));
+            world.inject(host(port), &packet);
+            assert_eq!(
+                world.got.last(),
+                Some(&(world.name(client), b"packet".to_vec())),
+                "{versions:?} {client} {port}"
+            );
+            world.server.counters().trials - before
+        };
+        assert_eq!([4000, 4000, 5000, 5000].map(|port| trials(&mut world, 0, port)), [1, 0, 1, 0], "{versions:?}");
+        assert_eq!(
+            [4000, 4000, 2000].map(|port| trials(&mut world, 0, port)),
+            [1, 0, 0],
+            "{versions:?}: 4000 was forgotten"
+        );
+        // The second session is seen at 4000; the first, which leaves it, does not remove it.
+        assert_eq!(trials(&mut world, 1, 4000), 1);
+        assert_eq!(
+            [(0, 5000), (1, 4000)].map(|(client, port)| trials(&mut world, client, port)),
+            [1, 0],
+            "{versions:?}"
+        );
+    }
+}
+
 /// A record tried against the wrong session leaves it unchanged: of many sessions of one host, each is found and
 /// continues.
 #[test]
