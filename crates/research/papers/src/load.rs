@@ -34,3 +34,40 @@ impl Cell {
         load(&self.scenario, text, &overrides.map_err(wrong)?, files).map_err(wrong)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_scenario::NoFiles;
+
+    const SCENARIO: &str = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n[[flow]]\n\
+                            name = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = { kind = \"tcp-reno\" }\nsource = { kind = \"ftp\" }\n";
+
+    /// The keys of a cell, and in a shorter profile those of `quick`, override the scenario.
+    #[test]
+    fn a_cell_is_a_scenario_with_keys() {
+        let paper = |set: &str| {
+            let claims = format!(
+                "title = \"t\"\nsource = \"s\"\nabout = \"a\"\nclaim = []\nseeds = {{ default = 2, full = 3 }}\n[[cell]]\nname = \"c\"\n\
+                 scenario = \"s\"\nset = [{set}]\nquick = [\"duration=2s\"]\n"
+            );
+            Paper::of_folder("x".to_owned(), claims, [("s".to_owned(), SCENARIO.to_owned())].into(), String::new())
+        };
+        let found = paper("\"link[0].delay=7ms\"");
+        let claims = found.claims().unwrap();
+        for (profile, seconds) in [(Profile::Default, 2), (Profile::Full, 1)] {
+            let scenario = claims.cells[0].load(&found, profile, 9, &NoFiles).unwrap().scenario;
+            assert_eq!((scenario.seed, scenario.duration), (9, headway_units::Duration::from_secs(seconds)));
+            assert_eq!(scenario.links[0].delay, headway_units::Duration::from_millis(7));
+        }
+        assert!(found.results().is_none() && found.ns2().unwrap().iter().next().is_none());
+        let wrong = paper("\"link[9].delay=7ms\"");
+        let error = wrong.claims().unwrap().cells[0].load(&wrong, Profile::Full, 1, &NoFiles).unwrap_err();
+        assert!(matches!(&error, CellError::Scenario { cell, .. } if cell == "c"), "{error}");
+        let other = Paper::of_folder("x".to_owned(), String::new(), [].into(), String::new());
+        let error = claims.cells[0].load(&other, Profile::Full, 1, &NoFiles).unwrap_err();
+        assert!(
+            matches!(&error, CellError::NoScenario { cell, scenario, .. } if (&cell[..], &scenario[..]) == ("c", "s"))
+        );
+    }
+}

@@ -209,6 +209,97 @@ mod tests {
         }
     }
 
+    /// Names are those of `claims.toml`.
+    #[test]
+    fn reductions_have_the_names_of_claims() {
+        #[derive(Deserialize)]
+        struct Written {
+            reduce: Reduce,
+        }
+        for name in [
+            "value",
+            "difference",
+            "excess_pct",
+            "tau",
+            "largest_rise",
+            "peak",
+            "mean",
+            "mean_difference",
+            "mean_gain",
+            "spread_ratio",
+        ] {
+            let Written { reduce } = toml::from_str(&format!("reduce = '{name}'")).unwrap();
+            assert_eq!(reduce.name(), name);
+        }
+        let Written { reduce } = toml::from_str("reduce = { share = { of = 'above' } }").unwrap();
+        assert_eq!(reduce.name(), "share");
+    }
+
+    /// Numbers of cells that each reduction accepts, as messages describe them.
+    #[test]
+    fn needs_describe_the_accepted_numbers_of_cells() {
+        for (needs, accepted) in [
+            ("one cell", &[1][..]),
+            ("two cells", &[2]),
+            ("two cells or more", &[2, 3, 4, 5, 6, 7, 8]),
+            ("an even number of cells", &[2, 4, 6, 8]),
+            ("a multiple of four cells", &[4, 8]),
+        ] {
+            let all = [
+                Reduce::Value,
+                Reduce::Difference,
+                Reduce::ExcessPct,
+                Reduce::Tau,
+                Reduce::LargestRise,
+                Reduce::Peak,
+                Reduce::Mean,
+                Reduce::MeanDifference,
+                Reduce::MeanGain,
+                Reduce::SpreadRatio,
+            ];
+            let of_words: Vec<Reduce> = all.into_iter().filter(|reduce| reduce.needs() == needs).collect();
+            assert!(!of_words.is_empty(), "{needs}");
+            for reduce in of_words {
+                assert_eq!((0..9).filter(|cells| reduce.accepts(*cells)).collect::<Vec<_>>(), accepted, "{reduce:?}");
+            }
+        }
+    }
+
+    /// No result is outside of the range, and the limits of a bounded range are reached.
+    #[test]
+    fn results_are_in_the_range_of_their_reduction() {
+        for (reduce, values, limit) in [
+            (Reduce::Tau, &[1.0, 2.0, 3.0][..], 1),
+            (Reduce::Tau, &[3.0, 2.0, 1.0], 0),
+            (Reduce::Peak, &[1.0, 2.0, 3.0], 1),
+            (Reduce::Peak, &[3.0, 2.0, 1.0], 0),
+        ] {
+            let (from, to) = reduce.range(values.len());
+            assert_eq!(reduce.of(values), Some([from, to][limit]), "{reduce:?}");
+        }
+        assert_eq!(Reduce::SpreadRatio.range(2), (0.0, f64::INFINITY));
+        assert_eq!(Reduce::Difference.range(2), (f64::NEG_INFINITY, f64::INFINITY));
+    }
+
+    #[test]
+    fn single_cells_and_pairs_are_described_by_their_names() {
+        let cells = ["a", "b", "c"].map(str::to_owned);
+        for (reduce, cells, words) in [
+            (Reduce::Value, &cells[..1], "of a"),
+            (Reduce::Difference, &cells[..2], "of a minus that of b"),
+            (Reduce::ExcessPct, &cells[..2], "of a above that of b, in %"),
+            (Reduce::MeanDifference, &cells[..2], "mean of a minus that of b"),
+            (Reduce::SpreadRatio, &cells[..2], "spread over runs of a, divided by that of b"),
+            (Reduce::Tau, &cells, "from a to c, Kendall's tau"),
+            (Reduce::LargestRise, &cells, "from a to c, largest rise"),
+            (Reduce::Peak, &cells, "from a to c, place of the peak"),
+            (Reduce::Mean, &cells, "from a to c, mean"),
+            (Reduce::Value, &[], ""),
+        ] {
+            assert_eq!(reduce.words(cells), words);
+        }
+    }
+
     #[test]
     fn curves_are_described_by_their_ends() {
         let cells = ["a.1", "a.2", "a.3", "b.1", "b.2", "b.3"].map(str::to_owned);

@@ -329,3 +329,220 @@ fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Compa
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(cells: &[(&str, usize)]) -> Results {
+        let number = |runs: &usize| Number { mean: 1.0, ci95: None, runs: *runs };
+        let cell =
+            |(name, runs): &(&str, usize)| ((*name).to_owned(), BTreeMap::from([("metric".to_owned(), number(runs))]));
+        Results {
+            paper: "udpm".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ran: RunDetails { profile: "default".to_owned(), seeds: 20, seconds: BTreeMap::new() },
+            cells: cells.iter().map(cell).collect(),
+            curves: BTreeMap::new(),
+            agreement: Vec::new(),
+            inferred: Vec::new(),
+            combined: BTreeMap::new(),
+            claims: Vec::new(),
+        }
+    }
+
+    /// Cells with one run are deterministic. Without other cells the number of seeds is reported.
+    #[test]
+    fn the_number_of_runs_is_that_of_random_cells() {
+        for (cells, words) in [
+            (&[("a", 10), ("b", 10)][..], "10 runs"),
+            (&[("a", 10), ("b", 1)], "10 runs"),
+            (&[("a", 10), ("b", 2), ("c", 30)], "2 to 30 runs"),
+            (&[("a", 1)], "20 runs"),
+            (&[], "20 runs"),
+        ] {
+            assert_eq!(results(cells).runs(cells.iter().map(|(name, _)| *name)), words);
+        }
+        let found = results(&[("a", 10), ("b", 30)]);
+        assert_eq!((found.runs(["b", "none"].into_iter()), found.get("b", "none")), ("30 runs".to_owned(), None));
+        assert_eq!(found.get("b", "metric").map(|number| number.runs), Some(30));
+    }
+
+    #[test]
+    fn results_of_other_runs_do_not_fit() {
+        let paper = Paper::find("udpm").unwrap();
+        let claims = paper.claims().unwrap();
+        let seeds = claims.seeds.of(Profile::Default);
+        let fitting = || Results { ran: RunDetails { seeds, ..results(&[]).ran }, ..results(&[]) };
+        assert_eq!(fitting().check_fit(paper, &claims, Profile::Default), Ok(()));
+        assert_eq!(fitting().check_version(), Ok(()));
+        for (what, change) in [
+            ("paper", (|of| "other".clone_into(&mut of.paper)) as fn(&mut Results)),
+            ("version", |of| "0.0.0".clone_into(&mut of.version)),
+            ("profile", |of| "full".clone_into(&mut of.ran.profile)),
+            ("number of seeds", |of| of.ran.seeds += 1),
+        ] {
+            let mut other = fitting();
+            change(&mut other);
+            assert_eq!(other.check_fit(paper, &claims, Profile::Default).unwrap_err().what, what);
+            assert_eq!(other.check_version().is_err(), what == "version");
+        }
+    }
+
+    #[test]
+    fn one_parameter_is_and_two_are() {
+        assert_eq!([0, 1, 2].map(parameters_are), ["0 parameters are", "1 parameter is", "2 parameters are"]);
+    }
+
+    fn needs_others<'a>(checks: impl Iterator<Item = &'a Check>, ran: &BTreeSet<String>) -> bool {
+        checks.flat_map(|check| &check.cells).any(|cell| !ran.contains(cell))
+    }
+
+    /// Returns the results of runs of these cells only: claims and readings that need other cells are not run.
+    fn partial(claims: &Claims, stored: &Results, ran: &BTreeSet<String>) -> Results {
+        let mut partial = stored.clone();
+        partial.cells.retain(|cell, _| ran.contains(cell));
+        partial.curves.retain(|cell, _| ran.contains(cell));
+        partial.ran.seconds.retain(|cell, _| ran.contains(cell));
+        partial.agreement.retain(|one| ran.contains(&one.cell));
+        let unmeasured = |checks: &mut Vec<CheckResult>| {
+            for check in checks {
+                (check.value, check.ci95, check.runs, check.holds) = (None, None, 0, None);
+            }
+        };
+        for (claim, judged) in claims.claims.iter().zip(&mut partial.claims) {
+            if needs_others(claim.all_checks(), ran) {
+                (judged.verdict, judged.value, judged.ci95, judged.runs) = (Verdict::NotRun, None, None, 0);
+                (judged.paper_value, judged.ns2_value) = (None, None);
+                judged.reason.clear();
+                unmeasured(&mut judged.checks);
+            }
+            for (read, under) in claim.readings.iter().zip(&mut judged.readings) {
+                if needs_others(read.deciding_checks(), ran) {
+                    (under.verdict, under.value, under.ci95) = (Verdict::NotRun, None, None);
+                    under.reason.clear();
+                    unmeasured(&mut under.checks);
+                }
+                if read.beside.as_ref().is_some_and(|beside| needs_others(beside.checks.iter(), ran)) {
+                    under.beside = "unknown".to_owned();
+                }
+            }
+        }
+        partial
+    }
+
+    /// Some cells are run again. With the stored results of the others, all results are those of the whole run.
+    #[test]
+    fn partial_results_are_completed_by_stored_ones() {
+        for paper in crate::PAPERS.iter() {
+            let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
+            let stored: Results = serde_json::from_slice(&paper.results().unwrap()).unwrap();
+            let cells: Vec<&String> = stored.cells.keys().collect();
+            for of in [0, 1, 2, 3] {
+                let ran = cells.iter().enumerate().filter(|(at, _)| of == 0 || at % (of + 1) == 1);
+                let ran: BTreeSet<String> = ran.map(|(_, cell)| (*cell).clone()).collect();
+                let partial = partial(&claims, &stored, &ran);
+                assert_eq!(partial == stored, of == 0, "{} {of}", paper.id);
+                let completed = partial.clone().completed_by(&claims, &ns2, stored.clone());
+                assert!(completed == stored, "{} {of}", paper.id);
+                // A stored verdict of other checks is not kept.
+                let mut other = stored.clone();
+                for judged in &mut other.claims {
+                    judged.checks.iter_mut().for_each(|check| check.bound.push('!'));
+                }
+                let completed = partial.clone().completed_by(&claims, &ns2, other);
+                for (judged, partial) in completed.claims.iter().zip(&partial.claims) {
+                    assert_eq!(
+                        judged.verdict == partial.verdict,
+                        !partial.checks.is_empty()
+                            || judged.verdict == Verdict::NotRun
+                            || partial.verdict != Verdict::NotRun
+                    );
+                }
+            }
+            // Stored cells that no claim names any more are left out.
+            let mut other = stored.clone();
+            other.cells.insert("no such cell".to_owned(), BTreeMap::new());
+            assert!(stored.clone().completed_by(&claims, &ns2, other) == stored, "{}", paper.id);
+        }
+    }
+
+    fn judged(verdict: &str, kind: &str, others: &[&str]) -> Judgement {
+        let under = others.iter().map(|verdict| {
+            serde_json::json!({ "reading": "other", "verdict": verdict, "value": null, "ci95": null, "reason": "", "checks": [] })
+        });
+        let judged = serde_json::json!({
+            "id": "a", "paper": "p", "class": "derivable", "kind": kind, "where": "1", "statement": "s", "verdict": verdict,
+            "paper_value": null, "ns2_value": null, "value": null, "ci95": null, "runs": 10, "fitted": false, "reason": "",
+            "checks": [], "reading": "", "readings": under.collect::<Vec<_>>(),
+        });
+        serde_json::from_value(judged).unwrap()
+    }
+
+    #[test]
+    fn the_summary_counts_claims_verdicts_and_readings() {
+        let mut results = results(&[]);
+        results.claims = vec![judged("reproduced", "number", &[])];
+        assert_eq!(
+            results.summary(),
+            "1 claim, 0 of which are inputs that are only read back. Verdicts: 1 reproduced; no verdict depends on the \
+             reading. 0 parameters are inferred; 1 claim holds without a fitted parameter."
+        );
+        assert!(results.is_acceptable());
+        results.claims.extend([
+            judged("tested", "input", &[]),
+            judged("trend", "trend", &["trend", "not run"]),
+            judged("not reproduced", "shape", &["reproduced"]),
+        ]);
+        results.claims[3].reading = "first".to_owned();
+        assert_eq!(
+            results.summary(),
+            "4 claims, 1 of which are inputs that are only read back. Verdicts under the reading \"first\": 1 reproduced, \
+             1 trend, 1 tested, 1 not reproduced; 1 verdict depends on the reading. 0 parameters are inferred; 2 claims hold \
+             without a fitted parameter."
+        );
+        assert!(!results.is_acceptable());
+        results.claims[0].fitted = true;
+        results.claims.push(judged("trend", "trend", &["reproduced"]));
+        let found = (results.held_unfitted(), results.inputs(), results.depend());
+        assert_eq!(found, (2, 1, "2 verdicts depend".to_owned()));
+        assert_eq!(results.counts().values().sum::<usize>(), 5);
+        assert_eq!((results.counts()["trend"], results.counts()["not run"]), (2, 0));
+    }
+
+    /// A claim that cannot be derived from the paper may fail.
+    #[test]
+    fn derivable_claims_must_hold() {
+        for verdict in Verdict::ALL {
+            let mut judged = judged(verdict.name(), "number", &[]);
+            let holds = matches!(verdict, Verdict::Reproduced | Verdict::Trend | Verdict::Tested);
+            assert_eq!((judged.verdict, judged.is_acceptable()), (verdict, holds));
+            assert_eq!(judged.holds_unfitted(), holds && verdict != Verdict::Tested);
+            judged.class = crate::Class::NeedsAssumption;
+            judged.fitted = true;
+            assert!(judged.is_acceptable() && !judged.holds_unfitted());
+        }
+    }
+
+    #[test]
+    fn a_check_is_described_with_its_number() {
+        let check = |value, ci95, runs, holds| {
+            let (what, bound) = ("x".to_owned(), "at most 3".to_owned());
+            CheckResult { what, bound, paper_value: None, ns2_value: None, value, ci95, runs, holds }.to_string()
+        };
+        assert_eq!(check(Some(2.0), Some(0.5), 10, Some(true)), "x is 2 +- 0.5, at most 3");
+        assert_eq!(check(Some(4.0), Some(0.5), 10, Some(false)), "x is 4 +- 0.5, not at most 3");
+        assert_eq!(check(Some(4.0), None, 10, Some(false)), "x is 4, not at most 3");
+        assert!(check(Some(4.0), None, 1, None).starts_with("x has 1 run; at least "));
+        assert!(check(None, None, 0, None).starts_with("x has no value"));
+    }
+
+    /// Stored entries fill gaps only, and only for known cells.
+    #[test]
+    fn stored_cells_do_not_replace_new_ones() {
+        let mut cells = BTreeMap::from([("a".to_owned(), 1)]);
+        let stored = ["a", "b", "c"].map(|name| (name.to_owned(), 2)).into();
+        add(&mut cells, stored, &BTreeSet::from(["a", "b"]));
+        assert_eq!(cells, BTreeMap::from([("a".to_owned(), 1), ("b".to_owned(), 2)]));
+    }
+}

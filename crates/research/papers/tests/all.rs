@@ -10,6 +10,7 @@ mod lan_queues;
 mod lan_sums;
 mod metric_sums;
 mod packet_spacing;
+mod parts;
 mod report;
 mod rerun;
 mod scorecard;

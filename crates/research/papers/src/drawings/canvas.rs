@@ -117,6 +117,16 @@ impl Canvas {
     }
 }
 
+/// Returns the numbers of each element of this kind in a picture, in the order of its attributes up to `end`.
+#[cfg(test)]
+pub(super) fn numbers(svg: &str, kind: &str, end: &str) -> Vec<Vec<f64>> {
+    let start = format!("<{kind} ");
+    let drawn = svg.split_once("</style>").map_or("", |(_, drawn)| drawn);
+    let elements = drawn.lines().filter_map(|line| line.strip_prefix(&start)?.split_once(end));
+    let words = |text: &str| text.split([' ', '"', ',', '=']).filter_map(|word| word.parse().ok()).collect();
+    elements.map(|(attributes, _)| words(attributes)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +137,43 @@ mod tests {
         canvas.text((1.0, 2.0), Anchor::Start, "a<b & \"c\"");
         let svg = canvas.finish("x > y");
         assert!(svg.contains("a&lt;b &amp; &quot;c&quot;") && svg.contains("<title>x &gt; y</title>"), "{svg}");
+    }
+
+    /// The picture is as wide as the drawing, and higher by the space for the title.
+    #[test]
+    fn the_title_is_above_the_drawing() {
+        let svg = Canvas::new(100.0, 50.0).finish("title");
+        assert!(svg.contains(r#"width="100" height="90" viewBox="0 0 100 90""#), "{svg}");
+        assert!(svg.contains(r#"transform="translate(0 40)""#), "{svg}");
+    }
+
+    /// One, two and three lines of text have the same mean height, and their anchors differ.
+    #[test]
+    fn lines_of_text_are_centered_on_their_point() {
+        for lines in [&["a"][..], &["a", "b"], &["a", "b", "c"]] {
+            let mut canvas = Canvas::new(100.0, 50.0);
+            canvas.lines((30.0, 20.0), lines);
+            let svg = canvas.finish("");
+            let places = numbers(&svg, "text", "text-anchor");
+            assert!(places.iter().all(|place| place[0] == 30.0) && svg.contains("text-anchor=\"middle\""), "{svg}");
+            assert!(places.windows(2).all(|pair| pair[1][1] - pair[0][1] == LINE_PX), "{places:?}");
+            let mean = places.iter().map(|place| place[1]).sum::<f64>() / lines.len() as f64;
+            // A baseline is a third of a character below its middle.
+            assert!((mean - 20.0 - 4.5).abs() < 1e-9, "{places:?}");
+        }
+        let mut canvas = Canvas::new(100.0, 50.0);
+        [Anchor::Start, Anchor::End].into_iter().for_each(|anchor| canvas.text((0.0, 0.0), anchor, "a"));
+        let svg = canvas.finish("");
+        assert!(svg.contains("text-anchor=\"start\"") && svg.contains("text-anchor=\"end\""), "{svg}");
+    }
+
+    #[test]
+    fn only_dashed_lines_have_dashes() {
+        let dashes = |dashed| {
+            let mut canvas = Canvas::new(100.0, 50.0);
+            canvas.line((0.0, 0.0), (1.0, 1.0), dashed);
+            canvas.finish("").matches("stroke-dasharray").count()
+        };
+        assert_eq!([dashes(false), dashes(true)], [0, 1]);
     }
 }

@@ -351,4 +351,63 @@ mod tests {
         let idle = |row: &Row| row.boxes.windows(2).filter(|pair| pair[1].from_ms > pair[0].to_ms + 1e-9).count();
         assert_eq!([&rows[1], &rows[3]].map(idle), [0, 2]);
     }
+
+    fn is_span(note: &Note, row: usize, from_ms: f64, to_ms: f64) -> bool {
+        note.row == row && (note.from_ms - from_ms).abs() < 1e-9 && (note.to_ms - to_ms).abs() < 1e-9
+    }
+
+    /// The notes of Figure 3 are the times without a packet in the last row: from the end of P1 to P2, and from the
+    /// end of P2 to P3.
+    #[test]
+    fn the_notes_of_figure_3_of_uddj_are_the_idle_times() {
+        let paper = Paper::find("uddj-tfrc").unwrap();
+        let (rows, notes) = noise(&scenario(paper, "f4.", "").unwrap()).unwrap();
+        assert_eq!(notes.len(), 2);
+        for (note, pair) in notes.iter().zip(rows[3].boxes.windows(2)) {
+            assert!(is_span(note, 3, pair[0].to_ms, pair[1].from_ms) && note.from_ms < note.to_ms, "{pair:?}");
+        }
+        // Both cases have the same packets.
+        let names = |row: &Row| row.boxes.iter().map(|one| one.name.clone()).collect::<std::collections::BTreeSet<_>>();
+        assert!(rows.iter().all(|row| row.boxes.len() == 10 && names(row) == names(&rows[0])));
+    }
+
+    /// Figure 2: the input gap is that of P1 and P3 at the router, the output gap that at the receiver. Each packet
+    /// waits longer than the one before it.
+    #[test]
+    fn the_notes_of_figure_2_of_uddj_are_the_gaps_of_p1_and_p3() {
+        let paper = Paper::find("uddj-tfrc").unwrap();
+        let (rows, notes) = lost_packet(&scenario(paper, "f4.", "").unwrap()).unwrap();
+        let start = |row: usize, name: &str| rows[row].boxes.iter().find(|one| one.name == name).unwrap().from_ms;
+        assert!(is_span(&notes[0], 0, start(0, "P1"), start(0, "P3")));
+        assert!(is_span(&notes[1], 2, start(2, "P1"), start(2, "P3")));
+        for (note, gap) in notes.iter().zip([start(0, "P3") - start(0, "P1"), start(2, "P3") - start(2, "P1")]) {
+            assert!(note.text.ends_with(&format!(", {gap:.2} ms")), "{}", note.text);
+        }
+        let waits: Vec<f64> = ["P1", "P2", "P3"].iter().map(|name| start(1, name) - start(0, name)).collect();
+        assert!(waits[0] == 0.0 && waits[0] < waits[1] && waits[1] < waits[2], "{waits:?}");
+        assert_eq!(rows.iter().map(|row| row.continues).collect::<Vec<_>>(), [true, true, false]);
+        let lost: Vec<_> = rows[1].boxes.iter().filter(|one| one.lost).map(|one| one.name.as_str()).collect();
+        assert_eq!(lost, ["P2"]);
+    }
+
+    /// Figure 3 of packet spacing: tx is the time of a packet, ts the time to the next.
+    #[test]
+    fn figure_3_of_packet_spacing() {
+        let paper = Paper::find("packet-spacing").unwrap();
+        let (rows, notes) = spacing(&scenario(paper, "p16.50", "").unwrap()).unwrap();
+        let [first, second, third] = &rows[0].boxes[..] else { panic!() };
+        assert!(is_span(&notes[0], 0, first.from_ms, first.to_ms));
+        assert!(is_span(&notes[1], 0, first.to_ms, second.from_ms));
+        assert!((third.from_ms - second.from_ms - second.from_ms).abs() < 1e-9 && first.from_ms == 0.0);
+        let lengths = rows[0].boxes.iter().map(|one| one.to_ms - one.from_ms);
+        assert!(lengths.into_iter().all(|length| (length - 0.12).abs() < 1e-9));
+    }
+
+    /// A part of a figure has the title of the whole figure; other papers and parts have none.
+    #[test]
+    fn titles_are_found_by_paper_and_part() {
+        assert_eq!(title("uddj-tfrc", "fig4"), Some("Figure 4a: the network of the first experiment"));
+        assert_eq!(title("LAN-queues", "fig1"), Some("Figure 1: the three states of RED"));
+        assert_eq!([title("lan-queues", "fig3"), title("none", "fig1")], [None; 2]);
+    }
 }
