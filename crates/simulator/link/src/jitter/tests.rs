@@ -43,6 +43,24 @@ fn each_distribution_has_its_mean_and_tail() {
 }
 
 #[test]
+fn each_distribution_has_the_correlation_and_the_order_of_its_options() {
+    let half = Probability::new(0.5).unwrap();
+    for expected in [(Probability::ZERO, true), (Probability::ZERO, false), (half, true), (half, false)] {
+        for mut options in kinds() {
+            let (correlation, keeps_order) = match &mut options {
+                JitterOptions::Uniform(of) => (&mut of.correlation, &mut of.keeps_order),
+                JitterOptions::Normal(of) => (&mut of.correlation, &mut of.keeps_order),
+                JitterOptions::Exponential(of) => (&mut of.correlation, &mut of.keeps_order),
+                JitterOptions::Pareto(of) => (&mut of.correlation, &mut of.keeps_order),
+            };
+            (*correlation, *keeps_order) = expected;
+            assert_eq!(Distribution::new(&options).options(), expected, "{options:?}");
+            assert_eq!(options.keeps_order(), expected.1, "{options:?}");
+        }
+    }
+}
+
+#[test]
 fn negative_normal_values_become_zero() {
     let options = normal::Options { deviation: ms(2), ..normal::Options::preset(Dialect::Rfc) };
     let seen = draws(&JitterOptions::Normal(options));

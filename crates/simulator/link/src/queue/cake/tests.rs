@@ -19,12 +19,21 @@ impl Run {
         Self { cake: Cake::new(&options), pool: Pool::default(), decisions: VecDeque::new(), random }
     }
 
+    fn admit(&mut self, now: Instant, idle: bool, packet: Packet) -> Verdict {
+        let (packets, bytes) = self.cake.waiting();
+        let backlog = Backlog { packets, bytes, idle, idle_s: 0.0 };
+        let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: packet.dscp };
+        self.cake.admit(now, &backlog, arrival, &mut self.random)
+    }
+
     fn arrive(&mut self, now: Instant, packet: Packet) -> Handle {
+        assert_eq!(self.admit(now, false, packet), Verdict::Admit);
+        self.enqueue(now, packet)
+    }
+
+    fn enqueue(&mut self, now: Instant, packet: Packet) -> Handle {
         let handle = self.pool.insert(packet);
         self.pool.slot_mut(handle).unwrap().since = now;
-        let backlog = Backlog { packets: 0, bytes: 0, idle: false, idle_s: 0.0 };
-        let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: packet.dscp };
-        assert_eq!(self.cake.admit(now, &backlog, arrival, &mut self.random), Verdict::Admit);
         self.cake.enqueue(now, handle, &mut self.pool, &mut self.decisions);
         handle
     }
@@ -164,6 +173,17 @@ fn the_longest_queue_loses_packets() {
     let dropped = Decision::Dropped { packet: long[0], enqueued: ms(0), cause: DropCause::QueueFull };
     assert_eq!(run.decisions, [dropped]);
     assert_eq!(run.cake.waiting(), (5, 5000));
+}
+
+/// A packet that finds the transmitter idle does not wait, so the limit does not apply to it.
+#[test]
+fn a_packet_above_the_limit_passes_an_idle_transmitter() {
+    let mut run = Run::new(|options| options.limit = QueueSize::Bytes(Bytes::new(999)));
+    assert_eq!(run.admit(ms(0), false, of_flow(0)), Verdict::Drop(DropCause::QueueFull));
+    assert_eq!(run.admit(ms(0), true, of_flow(0)), Verdict::Admit);
+    run.enqueue(ms(0), of_flow(0));
+    assert_eq!((run.decisions.len(), run.cake.waiting()), (0, (1, 1000)));
+    assert_eq!(run.depart(ms(0)).map(|packet| packet.flow), Some(0));
 }
 
 /// `cake_dequeue`: the last packet of a queue may be marked, but is not dropped.
