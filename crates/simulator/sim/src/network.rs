@@ -98,7 +98,7 @@ impl<O: Observer> Network<O> {
 
     pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, trip: RoundTrip) {
         self.flow_meter(flow).rtt(now, trip.sample);
-        if O::WATCHES {
+        if O::WATCHES || O::FLOW_EVENTS {
             self.observer().round_trip(now, flow.0 as usize, trip);
         }
     }

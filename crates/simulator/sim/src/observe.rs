@@ -120,7 +120,7 @@ pub trait Observer {
     /// Handles a delivery or drop by a host with processing time. Called if `WATCHES` is set.
     fn host_event(&mut self, _now: Instant, _delivered: bool, _packet: &Packet) {}
 
-    /// Handles a round-trip time measured by a flow's sender.
+    /// Handles a round-trip time measured by a flow's sender. Called if `WATCHES` or `FLOW_EVENTS` is set.
     fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
 
     /// Handles a possible change of a TCP flow's window.

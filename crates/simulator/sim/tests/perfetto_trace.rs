@@ -65,12 +65,14 @@ fn links_transmit_sequentially_and_drop_as_recorded() {
 }
 
 #[test]
-fn flows_have_windows_and_setbacks() {
+fn flows_have_windows_round_trips_and_setbacks() {
     let trace = Trace::of("demo.toml");
     let mut timeouts = 0;
     for flow in &trace.summary.flows {
         let windows = trace.named(&flow.name, "C", "congestion window in packets");
         assert_eq!(windows > 0, flow.kind.starts_with("tcp"), "{}", flow.name);
+        let trips = trace.named(&flow.name, "C", "round trip in ms");
+        assert_eq!(trips > 0, flow.rtt_s.is_some(), "{}", flow.name);
         assert_eq!(trace.named(&flow.name, "i", "timeout") as u64, flow.timeouts.unwrap_or(0), "{}", flow.name);
         timeouts += flow.timeouts.unwrap_or(0);
         let unsent: u64 = flow.send_queue.values().map(|queue| queue.expired_packets).sum();
