@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use headway_record::SERIES_FIGURES;
 use headway_run::TraceFormat;
 use headway_units::Probability;
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -43,6 +44,18 @@ pub(crate) enum Command {
     /// Forward UDP datagrams between clients and a server over an emulated link. Runs until Ctrl-C.
     #[cfg(target_os = "linux")]
     Proxy(ProxyOptions),
+    /// Run a program behind an emulated link: in a network namespace whose only way out is the link.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = SHELL_HELP)]
+    Shell(ShellOptions),
+    /// First process of a shell's namespace.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ShellInit(InitOptions),
+    /// Process that gives a shell access to the outside.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ShellGuard(GuardOptions),
     /// Reproduce the experiments of published papers and check their claims.
     #[command(subcommand)]
     Papers(PapersCommand),
@@ -218,6 +231,17 @@ pub(crate) struct ReportOptions {
 }
 
 /// Options of [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
+#[cfg(target_os = "linux")]
+const SHELL_HELP: &str = "\
+Shells nest: `headway shell --delay 20ms -- headway shell --rate 6Mbps -- COMMAND` adds two links. The exit status is that \
+of the command, or 125 if the emulator fails or the run is not valid. All processes of the command end with it.
+
+As root, programs reach the services of this machine at the gateway, 100.64.0.1 for the first shell. Without privileges, \
+where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach the ports of \
+--host-port there. Access to the outside would need a user-mode network such as passt, which terminates TCP connections.
+
+The link carries IPv4.";
+
 const STYLE_OPTIONS: [&str; 6] = ["title", "x_label", "y_label", "size", "font_size", "legend"];
 
 /// Appearance of charts.
@@ -325,21 +349,16 @@ pub(crate) struct QueuesOptions {
     pub(crate) quiet: bool,
 }
 
+/// Link of `headway proxy` and `headway shell`.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
-pub(crate) struct ProxyOptions {
-    /// Local address to which clients send.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: String,
-    /// Address of the server that receives the datagrams of the clients.
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) to: String,
+pub(crate) struct LinkOptions {
     /// Scenario file with the link. Only the link and the seed of the scenario are used [default: a link with a rate of
     /// 8Gbps and a delay of 0s].
     #[arg(long, value_name = "FILE")]
     pub(crate) scenario: Option<PathBuf>,
-    /// Link of the scenario, in the direction from the clients to the server, such as `r1->r2`. Required if there are
-    /// several links.
+    /// Link of the scenario, in the direction to the server (proxy) or out of the shell, such as `r1->r2`. Required if
+    /// there are several links.
     #[arg(long, value_name = "NAME")]
     pub(crate) link: Option<String>,
     /// Rate of the link in each direction, such as 2Mbps.
@@ -347,7 +366,7 @@ pub(crate) struct ProxyOptions {
     pub(crate) rate: Option<String>,
     /// Mahimahi trace of the link's capacity in each direction, instead of a rate. Each line is a time in ms at which
     /// 1504 bytes may be sent.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "scenario"])]
+    #[arg(long, visible_alias = "trace", value_name = "FILE", conflicts_with_all = ["rate", "scenario"])]
     pub(crate) capacity: Option<PathBuf>,
     /// Propagation delay of the link in each direction, such as 20ms.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -358,12 +377,29 @@ pub(crate) struct ProxyOptions {
     /// Loss model of the link in each direction, such as `bernoulli,probability=0.01`.
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) loss: Option<String>,
+    /// Set a key of the reverse direction only (to the clients, or into the shell), such as `rate=20Mbps` or
+    /// `capacity="down.trace"`. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) reverse: Vec<String>,
     /// Override a key of the scenario, such as `link[0].mtu=1500B`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// Seed of the link's random number generators [default: the seed of the scenario, or 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct ProxyOptions {
+    /// Local address to which clients send.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: String,
+    /// Address of the server that receives the datagrams of the clients.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) link: LinkOptions,
     /// Maximum timing error of the emulator in a valid run: the 99th percentile of the time by which datagrams are sent
     /// later than the link model computes. Above it, the final report lists the reason and the exit status is 1.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
@@ -378,6 +414,50 @@ pub(crate) struct ProxyOptions {
     /// Print only the final report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct ShellOptions {
+    #[command(flatten)]
+    pub(crate) link: LinkOptions,
+    /// Largest 99th percentile of the release error in a valid run: the time from the departure of a packet from the
+    /// link until the kernel has it. If a run is invalid, the exit status is 125.
+    #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
+    pub(crate) bound: headway_units::Duration,
+    /// Port of this machine's loopback address, TCP and UDP, that programs reach at the gateway. May be repeated.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) host_port: Vec<u16>,
+    /// Print the report as JSON, on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print no report. A fault of the run is printed nevertheless.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Program that runs behind the link, with its arguments [default: $SHELL, or /bin/sh].
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct InitOptions {
+    /// Process number of the emulator.
+    pub(crate) parent: u32,
+    /// Address of a name server, or `-`.
+    pub(crate) nameserver: String,
+    /// Program with its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct GuardOptions {
+    /// Outer device of the shell.
+    pub(crate) device: String,
+    /// Addresses of the shell.
+    pub(crate) network: String,
 }
 
 #[derive(Debug, Subcommand)]

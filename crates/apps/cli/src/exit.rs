@@ -9,7 +9,16 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 impl Failure {
-    /// Prints the failure and returns the exit status: 1 for errors, 128 plus the signal number for an interruption.
+    /// Returns the exit status of an error. That of the command in a shell could be 1, too.
+    fn plain_status(&self) -> u8 {
+        #[cfg(target_os = "linux")]
+        if matches!(self, Self::Shell(_)) {
+            return crate::shell::EMULATOR_FAILED;
+        }
+        1
+    }
+
+    /// Prints the failure and returns the exit status: 1 for errors (125 of a shell), 128 plus the signal number for an interruption.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             // The reader closed the pipe (`headway run ... | head`).
@@ -20,7 +29,7 @@ impl Failure {
         ExitCode::from(if matches!(self, Self::Interrupted | Self::SweepStopped(..) | Self::Stopped) {
             interrupt::status()
         } else {
-            1
+            self.plain_status()
         })
     }
 }

@@ -7,6 +7,8 @@ mod exit;
 mod http;
 mod interrupt;
 mod keys;
+#[cfg(target_os = "linux")]
+mod link_options;
 mod output;
 mod papers;
 mod plot;
@@ -16,6 +18,8 @@ mod proxy;
 mod queues;
 mod run;
 mod sets;
+#[cfg(target_os = "linux")]
+mod shell;
 mod sockets;
 mod sweep;
 mod view;
@@ -42,6 +46,14 @@ fn main() -> ExitCode {
         Command::Relay(options) => sockets::relay(&options),
         #[cfg(target_os = "linux")]
         Command::Proxy(options) => proxy::proxy(&options),
+        #[cfg(target_os = "linux")]
+        Command::Shell(options) => {
+            return shell::shell(&options).unwrap_or_else(|failure| failure.report());
+        }
+        #[cfg(target_os = "linux")]
+        Command::ShellInit(options) => return shell::init(&options),
+        #[cfg(target_os = "linux")]
+        Command::ShellGuard(options) => shell::guard(&options),
         Command::Papers(command) => papers::papers(&command),
         Command::Schema => output::json(&headway_scenario::schema()),
     };

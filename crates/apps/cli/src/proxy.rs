@@ -3,18 +3,12 @@
 use crate::arguments::ProxyOptions as Arguments;
 use crate::error::Failure;
 use crate::interrupt;
-use crate::sets;
 use crate::sockets::{Console, address, check_not_own, destination};
 use headway_emulator::{DirectionCounts, Proxy, ProxyOptions, Report};
 use headway_record::number_table;
-use headway_run::ScenarioText;
-use headway_scenario::{Links, links};
 use headway_units::{Duration, counted};
 use serde::Serialize;
 
-/// Link without `--scenario`. Its rate is the largest rate of a link without delay.
-const BARE_LINK: &str = "[[link]]\nbetween = [\"clients\", \"server\"]\ndelay = \"0s\"\n";
-const BARE_RATE: &str = "rate = \"8Gbps\"\n";
 /// Time between two checks for a signal.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between two reports, in s.
@@ -29,10 +23,10 @@ struct Line<'a> {
 }
 
 pub(crate) fn proxy(args: &Arguments) -> Result<(), Failure> {
-    let links = read(args)?;
+    let links = args.link.read(["clients", "server"])?;
     // The scenario may be a pipe: until it is read, a signal ends the program.
     interrupt::listen();
-    let ways = links.duplex(args.link.as_deref()).map_err(|error| Failure::Proxy(error.to_string()))?;
+    let ways = links.duplex(args.link.link.as_deref()).map_err(|error| Failure::Proxy(error.to_string()))?;
     let named = ways.map(|way| (way.name.as_str(), &way.config));
     let failed = |error: headway_emulator::ProxyError| Failure::Proxy(error.to_string());
     let (listen, to) = (address(&args.listen)?, destination(&args.to)?);
@@ -71,50 +65,6 @@ pub(crate) fn proxy(args: &Arguments) -> Result<(), Failure> {
     } else {
         Err(Failure::Proxy(format!("this run is not valid: {}", report.faults.join("; "))))
     }
-}
-
-/// Returns the links of the scenario, or the default link, with the overrides of the arguments.
-fn read(args: &Arguments) -> Result<Links, Failure> {
-    let link = format!("link[{}]", args.link.as_deref().unwrap_or("0"));
-    let mut sets = sets::seed(args.seed);
-    for (option, key, value) in [("--rate", "rate", &args.rate), ("--delay", "delay", &args.delay)] {
-        sets.extend(value.iter().map(|value| (option, format!("{link}.{key}={value}"))));
-    }
-    let capacity = args.capacity.iter().map(|file| file.display().to_string());
-    sets.extend(capacity.map(|file| ("--capacity", format!("{link}.capacity=\"{}\"", file.escape_debug()))));
-    for (option, key, value) in [("--queue", "queue", &args.queue), ("--loss", "loss", &args.loss)] {
-        let Some(text) = value else { continue };
-        let (kind, keys) = text.split_once(',').unwrap_or((text, ""));
-        // The table replaces that of the scenario.
-        sets.push((option, format!("{link}.{key}={{ kind = \"{}\" }}", kind.trim().escape_debug())));
-        for part in keys.split(',').filter(|part| !part.trim().is_empty()) {
-            if !part.contains('=') {
-                let message = format!("--{key} {text}: \"{}\" has no value; expected KEY=VALUE", part.trim());
-                return Err(Failure::Proxy(message));
-            }
-            let set = format!("{link}.{key}.{}", part.trim());
-            if sets.iter().any(|(_, first)| sets::key(first) == sets::key(&set)) {
-                let part = sets::key(part);
-                let message = format!("--{key} {text}: {part}: duplicate key");
-                return Err(Failure::Proxy(message));
-            }
-            sets.push((option, set));
-        }
-    }
-    // Errors of these options include the link of --link.
-    let named =
-        |option: &str| args.link.as_ref().map_or_else(|| option.to_owned(), |link| format!("--link {link} {option}"));
-    let label = |(option, set): (&str, String)| {
-        if set.starts_with("link[") { (named(option), set) } else { (option.to_owned(), set) }
-    };
-    let sets: Vec<(String, String)> = sets.into_iter().map(label).collect();
-    let overrides = sets::overrides(&sets, &args.overrides)?;
-    let ScenarioText { file, text, files, .. } = match &args.scenario {
-        Some(path) => ScenarioText::read(path, [])?,
-        None if args.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, [])?,
-        None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), [])?,
-    };
-    Ok(links(&file, &text, &overrides, &files)?)
 }
 
 /// Returns the status line of the last second.

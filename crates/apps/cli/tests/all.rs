@@ -16,6 +16,7 @@ mod proxy;
 mod queues;
 mod reference;
 mod relay;
+mod shell;
 mod sockets;
 mod sweep;
 mod typed_errors;

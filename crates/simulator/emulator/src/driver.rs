@@ -10,7 +10,7 @@ use headway_engine::Ties;
 use headway_link::{Config, PortSample};
 use headway_net::Clock;
 use headway_record::{Histogram, LinkLabel, LinkSummary, Measured};
-use headway_units::{Duration, Instant};
+use headway_units::{Dscp, Duration, Instant};
 use quinn_udp::RecvMeta;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -316,7 +316,7 @@ impl Proxy {
         let flow = client.id.number();
         let payload = Datagram { client: client.id, listener, arrived_at: now, bytes: datagram.to_vec() };
         observer.on_arrival(&DatagramInfo { listener, direction, bytes: size, arrived_at: now });
-        self.link.handle(now, direction, Packet { size, ecn: ecn(meta.ecn), flow, payload });
+        self.link.handle(now, direction, Packet { size, ecn: ecn(meta.ecn), dscp: Dscp::CS0, flow, payload });
         self.report_drops(observer);
     }
 

@@ -41,6 +41,8 @@ pub struct Packet<T> {
     pub size: u32,
     /// ECN field.
     pub ecn: Ecn,
+    /// DSCP. Sockets do not report it: CS0.
+    pub dscp: Dscp,
     /// Flow of the packet, for queues that separate flows.
     pub flow: u64,
     /// Payload of the caller.
@@ -62,9 +64,8 @@ impl<T: Default> Item for Packet<T> {
             self.ecn = Ecn::Ce;
         }
     }
-    /// Unknown: sockets do not report the DSCP.
     fn dscp(&self) -> Dscp {
-        Dscp::CS0
+        self.dscp
     }
     fn flow(&self) -> u64 {
         self.flow
@@ -301,7 +302,7 @@ mod tests {
     }
 
     fn packet(size: u32, payload: u32) -> Packet<u32> {
-        Packet { size, ecn: Ecn::NotEct, flow: 0, payload }
+        Packet { size, ecn: Ecn::NotEct, dscp: Dscp::CS0, flow: 0, payload }
     }
 
     /// Packets on a path of 1 s do not delay those on the reverse path, which are delivered after a transmission of 1

@@ -11,9 +11,13 @@ mod clients;
 #[cfg(target_os = "linux")]
 mod driver;
 #[cfg(target_os = "linux")]
+mod ip_header;
+#[cfg(target_os = "linux")]
 mod observer;
 #[cfg(target_os = "linux")]
 mod report;
+#[cfg(target_os = "linux")]
+mod shell;
 #[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
@@ -25,3 +29,5 @@ pub use driver::{Proxy, ProxyError, ProxyOptions};
 pub use observer::{DatagramInfo, Observer};
 #[cfg(target_os = "linux")]
 pub use report::Report;
+#[cfg(target_os = "linux")]
+pub use shell::{PathReport, Shell, ShellError, ShellOptions, ShellReport, run_guard, run_init};

@@ -6,7 +6,7 @@ use headway_emulator::{Direction, Emulator, MAX_HELD_BYTES, Packet};
 use headway_record::{LinkLabel, LinkSummary, Measured, Summary};
 use headway_scenario::{Files, Scenario, links, load};
 use headway_sim::{LinkEvent, Observer, Simulation};
-use headway_units::{DropCause, Duration, Ecn, Instant};
+use headway_units::{DropCause, Dscp, Duration, Ecn, Instant};
 use proptest::prelude::*;
 
 /// Files that all are the same capacity trace: three times 1504 B in 17 ms and twice in the next 17 ms, 2.2 Mb/s.
@@ -111,7 +111,7 @@ fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u6
         {
             fetch(&mut link, due);
         }
-        link.handle(*now, *direction, Packet { size: *size, ecn: *ecn, flow: 0, payload: *uid });
+        link.handle(*now, *direction, Packet { size: *size, ecn: *ecn, dscp: Dscp::CS0, flow: 0, payload: *uid });
     }
     // Events at the end are not part of a run.
     fetch(&mut link, end.checked_sub(Duration::from_nanos(1)).unwrap());
@@ -240,7 +240,7 @@ proptest! {
                 prop_assert_eq!(departure.at, due);
                 out.push(departure);
             }
-            let packet = Packet { size: *size, ecn: Ecn::NotEct, flow: number as u64 % 3, payload: (number, now) };
+            let packet = Packet { size: *size, ecn: Ecn::NotEct, dscp: Dscp::CS0, flow: number as u64 % 3, payload: (number, now) };
             link.handle(now, Direction::BOTH[usize::from(*back)], packet);
         }
         while let Some(due) = link.poll_timeout() {

@@ -6,7 +6,7 @@
 use headway_emulator::{DatagramInfo, Direction, Emulator, Observer, Packet, Proxy, ProxyOptions};
 use headway_net::Clock;
 use headway_scenario::{Links, NoFiles, links};
-use headway_units::{DropCause, Duration, Ecn, Instant};
+use headway_units::{DropCause, Dscp, Duration, Ecn, Instant};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Socket, Type};
 use std::io::IoSliceMut;
@@ -131,7 +131,11 @@ fn the_seed_determines_the_losses() {
     let mut emulator = Emulator::new(links.ties, [("a->b", config), ("b->a", config)], links.seed);
     for number in 0..COUNT {
         let now = Instant::from_millis(u64::from(number));
-        emulator.handle(now, Direction::ToServer, Packet { size: 32, ecn: Ecn::NotEct, flow: 0, payload: number });
+        emulator.handle(
+            now,
+            Direction::ToServer,
+            Packet { size: 32, ecn: Ecn::NotEct, dscp: Dscp::CS0, flow: 0, payload: number },
+        );
     }
     let expected: Vec<u32> = std::iter::from_fn(|| emulator.poll_transmit(Instant::from_secs(9)))
         .map(|departure| departure.packet.payload)

@@ -294,8 +294,12 @@ impl World {
             end.handle_timeout(self.now);
             while let Some(out) = end.poll_transmit(self.now, buffer) {
                 for payload in buffer[..out.len].chunks(out.segment_size) {
-                    let packet =
-                        Packet { size: payload.len() as u32 + 28, ecn: out.ecn, flow: 0, payload: payload.to_vec() };
+                    let packet = Packet {
+                        size: payload.len() as u32 + 28,
+                        ecn: out.ecn,
+                        payload: payload.to_vec(),
+                        ..Packet::default()
+                    };
                     link.handle(self.now, way, packet);
                 }
             }

@@ -66,7 +66,7 @@ fn received(
         for (end, of, way) in [(&mut server, 0, Direction::ToClient), (&mut client, 1, Direction::ToServer)] {
             end.turn(clocks[of].read(now));
             for payload in std::mem::take(&mut *lock(&end.wire.sent)) {
-                let packet = Packet { size: payload.len() as u32 + 28, ecn: Ecn::NotEct, flow: 0, payload };
+                let packet = Packet { size: payload.len() as u32 + 28, payload, ..Packet::default() };
                 emulator.handle(now, way, packet);
             }
         }

@@ -1,0 +1,68 @@
+//! The link of `headway proxy` and `headway shell`.
+
+use crate::arguments::LinkOptions;
+use crate::error::Failure;
+use crate::sets;
+use headway_run::ScenarioText;
+use headway_scenario::{Links, links};
+
+/// Rate of a link without `--scenario`, the largest one.
+const BARE_RATE: &str = "rate = \"8Gbps\"\n";
+
+impl LinkOptions {
+    /// Returns the links of the scenario, or the default link, with the overrides of the arguments.
+    pub(crate) fn read(&self, between: [&str; 2]) -> Result<Links, Failure> {
+        let args = self;
+        let link = format!("link[{}]", args.link.as_deref().unwrap_or("0"));
+        let mut sets = sets::seed(args.seed);
+        for (option, key, value) in [("--rate", "rate", &args.rate), ("--delay", "delay", &args.delay)] {
+            sets.extend(value.iter().map(|value| (option, format!("{link}.{key}={value}"))));
+        }
+        let capacity = args.capacity.iter().map(|file| file.display().to_string());
+        sets.extend(capacity.map(|file| ("--capacity", format!("{link}.capacity=\"{}\"", file.escape_debug()))));
+        for (option, key, value) in [("--queue", "queue", &args.queue), ("--loss", "loss", &args.loss)] {
+            let Some(text) = value else { continue };
+            let (kind, keys) = text.split_once(',').unwrap_or((text, ""));
+            // The table replaces that of the scenario.
+            sets.push((option, format!("{link}.{key}={{ kind = \"{}\" }}", kind.trim().escape_debug())));
+            for part in keys.split(',').filter(|part| !part.trim().is_empty()) {
+                if !part.contains('=') {
+                    let message = format!("--{key} {text}: \"{}\" has no value; expected KEY=VALUE", part.trim());
+                    return Err(Failure::Proxy(message));
+                }
+                let set = format!("{link}.{key}.{}", part.trim());
+                if sets.iter().any(|(_, first)| sets::key(first) == sets::key(&set)) {
+                    let part = sets::key(part);
+                    let message = format!("--{key} {text}: {part}: duplicate key");
+                    return Err(Failure::Proxy(message));
+                }
+                sets.push((option, set));
+            }
+        }
+        for set in &args.reverse {
+            if !set.contains('=') {
+                return Err(Failure::Proxy(format!("--reverse {set}: expected KEY=VALUE")));
+            }
+            sets.push(("--reverse", format!("{link}.reverse.{}", set.trim())));
+        }
+        // Errors of these options include the link of --link.
+        let named = |option: &str| {
+            args.link.as_ref().map_or_else(|| option.to_owned(), |link| format!("--link {link} {option}"))
+        };
+        let label = |(option, set): (&str, String)| {
+            if set.starts_with("link[") { (named(option), set) } else { (option.to_owned(), set) }
+        };
+        let sets: Vec<(String, String)> = sets.into_iter().map(label).collect();
+        let overrides = sets::overrides(&sets, &args.overrides)?;
+        let ScenarioText { file, text, files, .. } = match &args.scenario {
+            Some(path) => ScenarioText::read(path, [])?,
+            None => {
+                let [from, to] = between;
+                let rate = if args.capacity.is_some() { "" } else { BARE_RATE };
+                let text = format!("[[link]]\nbetween = [\"{from}\", \"{to}\"]\ndelay = \"0s\"\n{rate}");
+                ScenarioText::written("the link", &text, [])?
+            }
+        };
+        Ok(links(&file, &text, &overrides, &files)?)
+    }
+}

@@ -1,0 +1,269 @@
+//! Tests of `headway shell` from the command line: function and containment. No test depends on the load of the machine;
+//! `validation/lab/run` measures the timing.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the programs on both sides of the link use the system"
+)]
+
+use crate::common::{headway, text};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Bound of the release error that no run exceeds, so that all runs are valid.
+const NO_BOUND: &str = "1h";
+
+/// Returns whether this process may create network namespaces and TUN devices, and prints the reason if not.
+fn has_rights() -> bool {
+    const NET_ADMIN: u32 = 12;
+    const SYS_ADMIN: u32 = 21;
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    let is_administrator = effective.is_some_and(|set| set >> NET_ADMIN & 1 == 1 && set >> SYS_ADMIN & 1 == 1);
+    let tun = fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    let missing = match (is_administrator, tun) {
+        (true, Ok(_)) => return true,
+        (false, _) => "the tests run without CAP_NET_ADMIN and CAP_SYS_ADMIN".to_owned(),
+        (_, Err(error)) => format!("/dev/net/tun: {error}"),
+    };
+    eprintln!("skipped: {missing}");
+    false
+}
+
+fn shell(arguments: &[&str], script: &str) -> Command {
+    let mut command = headway(&["shell", "--bound", NO_BOUND, "--quiet"]);
+    command.args(arguments).args(["--", "sh", "-c", script]);
+    command
+}
+
+fn run(arguments: &[&str], script: &str) -> Output {
+    shell(arguments, script).output().unwrap()
+}
+
+/// Listener of the host, which commands reach at the gateway.
+struct Gateway {
+    listener: TcpListener,
+}
+
+impl Gateway {
+    fn new() -> Self {
+        Self { listener: TcpListener::bind("0.0.0.0:0").unwrap() }
+    }
+
+    /// Starts a shell whose command sends back each byte that it receives from this gateway.
+    fn echo(&self, outer: &[&str], inner: &[&str]) -> (Child, TcpStream) {
+        let connect = connect(self.listener.local_addr().unwrap().port());
+        let mut command = headway(&["shell", "--bound", NO_BOUND, "--quiet"]);
+        command.args(outer).args(["--", "bash", "-c"]);
+        if inner.is_empty() {
+            command.arg(format!("{connect}; cat <&3 >&3"));
+        } else {
+            let program = env!("CARGO_BIN_EXE_headway");
+            let inner = inner.join(" ");
+            command
+                .arg(format!("{program} shell --bound {NO_BOUND} --quiet {inner} -- bash -c '{connect}; cat <&3 >&3'"));
+        }
+        let child = command.spawn().unwrap();
+        (child, self.listener.accept().unwrap().0)
+    }
+}
+
+/// Returns a command of bash that connects file descriptor 3 to a port of the gateway.
+fn connect(port: u16) -> String {
+    format!("exec 3<>/dev/tcp/$HEADWAY_HOST/{port}")
+}
+
+fn round_trip(stream: &mut TcpStream) -> Duration {
+    let start = Instant::now();
+    stream.write_all(b"x").unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+    start.elapsed()
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_command() {
+    if !has_rights() {
+        return;
+    }
+    for (script, status) in [("true", 0), ("exit 3", 3), ("kill -9 $$", 137), ("exec /nonexistent", 127)] {
+        assert_eq!(run(&[], script).status.code(), Some(status), "{script}");
+    }
+    let missing = headway(&["shell", "--bound", NO_BOUND, "--quiet", "--", "/nonexistent"]).output().unwrap();
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(text(&missing.stderr).contains("cannot start /nonexistent"), "{}", text(&missing.stderr));
+    let directory = headway(&["shell", "--bound", NO_BOUND, "--quiet", "--", "/"]).output().unwrap();
+    assert_eq!(directory.status.code(), Some(126));
+}
+
+/// The namespace has two devices, one route to the gateway, no other process, and no abstract socket of the system.
+#[test]
+fn the_namespace_contains_only_the_link() {
+    if !has_rights() {
+        return;
+    }
+    let out = text(&run(&[], "cut -d: -sf1 /proc/net/dev; awk 'NR > 1 { print $2 }' /proc/net/route").stdout);
+    let lines: Vec<&str> = out.split_whitespace().collect();
+    assert_eq!(lines.len(), 4, "{out}");
+    assert!(lines[0] == "lo" && lines[1].starts_with("headway0-"), "{out}");
+    assert_eq!(lines[2], "00000000", "{out}");
+    let own = text(&run(&[], "grep -c ' @.' /proc/net/unix; ls -d /proc/[0-9]* | wc -l").stdout);
+    let counts: Vec<usize> = own.split_whitespace().map(|count| count.parse().unwrap()).collect();
+    // The first process, the shell, ls and wc.
+    assert!(counts[0] == 0 && counts[1] <= 4, "{own}");
+}
+
+/// A service of this machine at a loopback address is not reachable unless `--host-port` names its port.
+#[test]
+fn services_at_loopback_are_reachable_by_host_port_only() {
+    if !has_rights() {
+        return;
+    }
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    let command = |arguments: &[&str]| {
+        let mut command = headway(&["shell", "--bound", NO_BOUND, "--quiet"]);
+        command.args(arguments).args(["--", "bash", "-c", &format!("{} && echo connected && cat <&3", connect(port))]);
+        command
+    };
+    let refused = command(&[]).output().unwrap();
+    assert!(!refused.status.success() && refused.stdout.is_empty());
+    let child = command(&["--host-port", &port.to_string()]).spawn().unwrap();
+    service.accept().unwrap().0.write_all(b"from the host").unwrap();
+    let reached = child.wait_with_output().unwrap();
+    assert_eq!((reached.status.code(), &text(&reached.stdout)[..]), (Some(0), "connected\nfrom the host"));
+}
+
+/// Nothing is released early: each round trip takes at least twice the delay, or the sum for nested shells.
+#[test]
+fn round_trips_take_at_least_twice_the_delay() {
+    if !has_rights() {
+        return;
+    }
+    let gateway = Gateway::new();
+    for (outer, inner) in [
+        (&["--delay", "25ms"][..], &[][..]),
+        (&["--delay", "40ms", "--reverse", "delay=10ms"], &[]),
+        (&["--delay", "15ms"], &["--delay", "10ms"]),
+    ] {
+        let (child, mut stream) = gateway.echo(outer, inner);
+        for _ in 0..3 {
+            let measured = round_trip(&mut stream);
+            assert!(measured >= Duration::from_millis(50), "{measured:?} with {outer:?} {inner:?}");
+        }
+        drop(stream);
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+    }
+}
+
+/// The link drops what its loss model drops, and counts it. The kernel does not repeat datagrams.
+#[test]
+fn the_report_counts_the_packets_of_each_direction() {
+    if !has_rights() {
+        return;
+    }
+    let service = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    let script =
+        format!("{}; for i in 1 2 3 4 5; do echo $i >&3; done", connect(port).replace("/dev/tcp/", "/dev/udp/"));
+    let report = |arguments: &[&str]| -> Value {
+        let mut command = headway(&["shell", "--bound", NO_BOUND, "--json"]);
+        let out = command.args(arguments).args(["--", "bash", "-c", &script]).output().unwrap();
+        assert_eq!(out.status.code(), Some(0));
+        let messages = text(&out.stderr);
+        serde_json::from_str(messages.lines().last().unwrap()).unwrap()
+    };
+    let lost = report(&["--loss", "bernoulli,probability=1", "--delay", "1ms"]);
+    let counts = &lost["uplink"]["counts"];
+    assert_eq!((&counts["arrived_packets"], &counts["delivered_packets"]), (&5.into(), &0.into()));
+    assert_eq!(lost["downlink"]["counts"]["arrived_packets"], 0);
+    let delivered = report(&["--reverse", "loss={ kind = \"bernoulli\", probability = 1 }"]);
+    let counts = &delivered["uplink"]["counts"];
+    // An IP header of 20 B, a UDP header of 8 B, a digit and a line feed.
+    assert_eq!((&counts["delivered_packets"], &counts["delivered_bytes"]), (&5.into(), &150.into()));
+    service.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut datagram = [0; 10];
+    let (length, from) = service.recv_from(&mut datagram).unwrap();
+    assert_eq!(&datagram[..length], b"1\n");
+    assert!(matches!(from.ip(), std::net::IpAddr::V4(address) if is_shared(address)), "{from}");
+}
+
+/// Returns whether an address is in the shared address space of RFC 6598, 100.64.0.0/10.
+fn is_shared(address: Ipv4Addr) -> bool {
+    address.octets()[0] == 100 && address.octets()[1] & 0xc0 == 64
+}
+
+/// All processes of the command end with it and with the emulator, however that ends, and its device disappears.
+#[test]
+fn nothing_is_left_behind() {
+    if !has_rights() {
+        return;
+    }
+    // Both processes hold standard output open.
+    let script = "awk 'NR == 3 || NR == 4 { print $1 }' /proc/net/dev; sleep 1000 & ";
+    let ended = run(&[], &format!("{script} exit 5"));
+    assert_eq!(ended.status.code(), Some(5));
+    for signal in ["-KILL", "-TERM"] {
+        let mut child = shell(&[], &format!("{script} exec sleep 1000")).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut device = String::new();
+        while !device.contains("headway") {
+            device.clear();
+            assert_ne!(out.read_line(&mut device).unwrap(), 0, "no device");
+        }
+        let outer = device.trim().trim_end_matches(':').replace("headway", "shell");
+        let has_device = || fs::read_to_string("/proc/net/dev").unwrap().contains(&format!("{outer}:"));
+        assert!(has_device(), "{outer}");
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        // The end of the output is the end of all processes.
+        out.read_to_string(&mut String::new()).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), (signal == "-TERM").then_some(128 + 15));
+        while has_device() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// A run in which the emulator did not run for 100 bounds is not valid.
+#[test]
+fn a_stopped_emulator_makes_the_run_invalid() {
+    if !has_rights() {
+        return;
+    }
+    let mut command = headway(&["shell", "--bound", "1ms", "--quiet", "--", "sh", "-c", "echo started; cat"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    let signal =
+        |name: &str| assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(500));
+    signal("-CONT");
+    drop(child.stdin.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(125));
+    let messages = text(&ended.stderr);
+    assert!(messages.contains("this run is not valid: uplink: the emulator did not run for "), "{messages}");
+}
+
+#[test]
+fn wrong_options_are_refused_before_the_command_starts() {
+    for (arguments, message) in [
+        (&["--rate", "-3Mbps"][..], "--rate"),
+        (&["--queue", "fq"], "fq-codel"),
+        (&["--reverse", "rate"], "--reverse rate: expected KEY=VALUE"),
+        (&["--reverse", "speed=3Mbps"], "speed"),
+        (&["--trace", "/nonexistent"], "/nonexistent"),
+        (&["--host-port", "0"], "--host-port"),
+        (&["--bound", "-1ms"], "--bound"),
+    ] {
+        let refused = run(arguments, "echo started");
+        assert!(!refused.status.success() && refused.stdout.is_empty(), "{arguments:?}");
+        assert!(text(&refused.stderr).contains(message), "{arguments:?}: {}", text(&refused.stderr));
+    }
+}

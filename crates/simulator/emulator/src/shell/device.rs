@@ -1,0 +1,106 @@
+//! TUN devices and their addresses.
+
+use super::block::{Block, LINK_PREFIX, Side};
+use super::error::ShellError;
+use rtnetlink::packet_route::link::LinkMessage;
+use rtnetlink::{Error, Handle, LinkUnspec, RouteMessageBuilder};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+/// Number of packets that the kernel holds until the emulator reads them. Packets above it are lost.
+const QUEUE_PACKETS: u32 = 10_000;
+
+/// Device at one side of a link.
+pub(super) struct Device {
+    pub(super) name: String,
+    pub(super) tun: SyncDevice,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Creates the outer device of a new shell in the network namespace of this thread, without an address.
+pub(super) fn create_outer() -> Result<(Block, Device), ShellError> {
+    let interfaces = nix::net::if_::if_nameindex().map_err(|error| ShellError::Tun(error.into()))?;
+    let names = interfaces.iter().filter_map(|interface| interface.name().to_str().ok());
+    for block in Block::candidates(names) {
+        match create(block, Side::Outer) {
+            Ok(device) => return Ok((block, device)),
+            // Another shell has the block.
+            Err(error) if error.raw_os_error() == Some(nix::errno::Errno::EBUSY as i32) => {}
+            Err(error) => return Err(ShellError::Tun(error)),
+        }
+    }
+    Err(ShellError::NoBlock)
+}
+
+/// Creates the inner device of a shell.
+pub(super) fn create_inner(block: Block) -> Result<Device, ShellError> {
+    create(block, Side::Inner).map_err(ShellError::Tun)
+}
+
+fn create(block: Block, side: Side) -> io::Result<Device> {
+    let name = block.device(side);
+    // The device is configured by netlink.
+    let tun = DeviceBuilder::new().name(&name).enable(false).build_sync()?;
+    tun.set_nonblocking(true)?;
+    Ok(Device { name, tun })
+}
+
+/// Configures the device of a shell at this side, in the network namespace of this thread. The inner side gets a default
+/// route, and its loopback device is set up. The outer side gets a route to the shells inside this one.
+pub(super) fn configure(device: &Device, block: Block, side: Side, mtu: u32) -> Result<(), ShellError> {
+    let failed = |what: &str, reason: String| ShellError::Configure { what: format!("{what} {}", device.name), reason };
+    // Otherwise the kernel sends router solicitations over the link. Fails on systems without IPv6.
+    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", device.name), "1");
+    if side == Side::Outer && block.is_nested() {
+        // This namespace is that of the shell around this one, and ends with it.
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(|error| failed("forwarding for", error.to_string()))?;
+    }
+    let interface = device.tun.if_index().map_err(|error| failed("the index of", error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(ShellError::Link)?;
+    runtime.block_on(async {
+        let (connection, netlink, _) = rtnetlink::new_connection().map_err(ShellError::Link)?;
+        runtime.spawn(connection);
+        let up = LinkUnspec::new_with_index(interface).mtu(mtu).txqueuelen(QUEUE_PACKETS).up().build();
+        set(&netlink, up).await.map_err(|error| failed("the MTU of", error.to_string()))?;
+        let add = netlink.address().add(interface, block.address(side).into(), LINK_PREFIX);
+        add.execute().await.map_err(|error| failed("the address of", error.to_string()))?;
+        let route = RouteMessageBuilder::<Ipv4Addr>::new();
+        let route = match side {
+            Side::Inner => {
+                let up = LinkUnspec::new_with_name("lo").up().build();
+                set(&netlink, up).await.map_err(|error| failed("the loopback device next to", error.to_string()))?;
+                route.gateway(block.address(Side::Outer))
+            }
+            Side::Outer => {
+                let (address, prefix) = block.network();
+                if prefix == LINK_PREFIX {
+                    return Ok(());
+                }
+                route.destination_prefix(address, prefix).gateway(block.address(Side::Inner))
+            }
+        };
+        let add = netlink.route().add(route.build());
+        add.execute().await.map_err(|error| failed("the route of", error.to_string()))
+    })
+}
+
+async fn set(netlink: &Handle, message: LinkMessage) -> Result<(), Error> {
+    netlink.link().set(message).execute().await
+}
+
+/// Returns the number of packets that the kernel dropped since the device was created, because the emulator did not
+/// read them in time. Must be called in the network namespace of the device; 0 if the device no longer exists.
+pub(super) fn dropped_packets(name: &str) -> u64 {
+    // Columns 1 to 8 are those of received packets; column 12 counts dropped packets of the sending side (proc(5)).
+    let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let line = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
+    line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok()).unwrap_or(0)
+}

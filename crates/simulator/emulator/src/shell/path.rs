@@ -1,0 +1,154 @@
+//! One direction of a shell's link: a thread that moves packets from one TUN device through the emulator to the other.
+
+use super::device::Device;
+use super::error::ShellError;
+use crate::emulator::{Departure, Direction, DirectionCounts, Emulator, Packet};
+use crate::ip_header::{IpHeader, set_ecn};
+use crate::waiter::Waiter;
+use headway_net::Clock;
+use headway_record::{DelaySummary, Histogram};
+use headway_units::{Dscp, Duration, Ecn};
+use nix::sys::eventfd::EventFd;
+use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// Key of the device that is read.
+const DEVICE: u64 = 0;
+/// Key of the event that ends the thread.
+const STOP: u64 = 1;
+/// Maximum number of packets that are read before departures are sent, and the reverse.
+const BATCH: usize = 64;
+/// Longest wait, so that the thread notices in time that it did not run.
+const MAX_WAIT: Duration = Duration::from_millis(100);
+/// Time before a departure for which the thread polls instead of sleeping: a timer is late by about this time.
+const SPIN: Duration = Duration::from_micros(80);
+/// A packet of at most this size is copied into memory of its size; larger packets keep their buffer.
+const COPIED_BYTES: usize = 256;
+
+/// Report of one direction since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PathReport {
+    /// Packet counters of the link.
+    pub counts: DirectionCounts,
+    /// Release error, in s: time from the departure of a packet from the link until the kernel has accepted it. Never
+    /// negative; `None` if no packet was sent.
+    pub release_error_s: Option<DelaySummary>,
+    /// Longest time for which the emulator did not run although it was due to, in s.
+    pub longest_stall_s: f64,
+    /// Share of one processor that the direction used, from 0 to 1.
+    pub cpu_share: f64,
+    /// Packets that left the link and that the kernel refused.
+    pub unsent_packets: u64,
+    /// Packets that the kernel dropped before the link, because the emulator did not read them in time.
+    pub unread_packets: u64,
+}
+
+/// Direction of the link.
+pub(super) struct Path {
+    pub(super) direction: Direction,
+    pub(super) from: Arc<Device>,
+    pub(super) to: Arc<Device>,
+    pub(super) link: Emulator<Vec<u8>>,
+    pub(super) clock: Clock,
+    pub(super) mtu: usize,
+}
+
+impl Path {
+    /// Moves packets until `stop` is set. Returns the report.
+    ///
+    /// # Errors
+    /// A device was deleted or set down.
+    pub(super) fn run(mut self, stop: &EventFd) -> Result<PathReport, ShellError> {
+        let waiter = Waiter::new().and_then(|waiter| {
+            waiter.add(&self.from.tun, DEVICE)?;
+            waiter.add(stop, STOP)?;
+            Ok(waiter)
+        });
+        let mut waiter = waiter.map_err(ShellError::Link)?;
+        let mut sender = Sender { errors: Histogram::default(), unsent: 0 };
+        let (mut ready, mut buffer) = (Vec::new(), vec![0; self.mtu]);
+        let mut longest_stall = Duration::ZERO;
+        // Time at which the thread is due to run.
+        let mut due = self.clock.now();
+        while !ready.contains(&STOP) {
+            longest_stall = longest_stall.max(self.clock.now().since(due));
+            sender.send_due(&mut self.link, &self.to, self.clock)?;
+            let now = self.clock.now();
+            let until = self.link.poll_timeout().map_or(now + MAX_WAIT, |at| at.min(now + MAX_WAIT));
+            due = until.max(now);
+            let sleep = until.since(now).as_nanos().saturating_sub(SPIN.as_nanos());
+            waiter.wait(now, now + Duration::from_nanos(sleep), &mut ready).map_err(ShellError::Link)?;
+            if ready.contains(&DEVICE) {
+                self.receive(&mut buffer)?;
+            }
+        }
+        let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(std::time::Duration::ZERO, Into::into);
+        Ok(PathReport {
+            counts: self.link.counts(self.direction),
+            release_error_s: sender.errors.summary(),
+            longest_stall_s: longest_stall.as_secs_f64(),
+            cpu_share: cpu.as_secs_f64() / self.clock.now().as_secs_f64().max(1e-3),
+            unsent_packets: sender.unsent,
+            unread_packets: 0,
+        })
+    }
+
+    /// Reads packets from the device and passes them to the link.
+    fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<(), ShellError> {
+        for _ in 0..BATCH {
+            let length = match self.from.tun.recv(buffer) {
+                Ok(length) => length,
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
+                Err(error) => return Err(ShellError::Device { device: self.from.name.clone(), error }),
+            };
+            let bytes = if length <= COPIED_BYTES {
+                buffer[..length].to_vec()
+            } else {
+                let mut bytes = std::mem::replace(buffer, vec![0; self.mtu]);
+                bytes.truncate(length);
+                bytes
+            };
+            let header = IpHeader::read(&bytes);
+            let (ecn, dscp, flow) =
+                header.map_or((Ecn::NotEct, Dscp::CS0, 0), |header| (header.ecn, header.dscp, header.flow));
+            let packet = Packet { size: length as u32, ecn, dscp, flow, payload: bytes };
+            self.link.handle(self.clock.now(), self.direction, packet);
+        }
+        Ok(())
+    }
+}
+
+/// Sends packets that have left the link.
+struct Sender {
+    errors: Histogram,
+    unsent: u64,
+}
+
+impl Sender {
+    fn send_due(&mut self, link: &mut Emulator<Vec<u8>>, to: &Device, clock: Clock) -> Result<(), ShellError> {
+        let mut now = clock.now();
+        for _ in 0..BATCH {
+            let Some(Departure { at, packet: Packet { ecn, payload: mut bytes, .. }, .. }) = link.poll_transmit(now)
+            else {
+                break;
+            };
+            if ecn == Ecn::Ce {
+                set_ecn(&mut bytes, ecn);
+            }
+            match to.tun.send(&bytes) {
+                Ok(_) => {
+                    now = clock.now();
+                    self.errors.record(now.since(at).as_nanos());
+                }
+                Err(error) if matches!(error.raw_os_error(), Some(code) if code == nix::errno::Errno::EBADFD as i32) => {
+                    return Err(ShellError::Device { device: to.name.clone(), error });
+                }
+                // The device is set down, or the kernel has no memory for the packet.
+                Err(_) => self.unsent += 1,
+            }
+        }
+        Ok(())
+    }
+}

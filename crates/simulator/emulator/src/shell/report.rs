@@ -1,0 +1,84 @@
+//! The report of a shell: both directions of the link, and whether the run is valid.
+
+use super::path::PathReport;
+use headway_units::{Duration, Instant, counted};
+use serde::Serialize;
+
+/// Longest stall of the emulator in a valid run, in bounds of the release error.
+const MAX_STALL: u64 = 100;
+
+/// Report of a shell since its start.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShellReport {
+    /// Elapsed time, in s.
+    pub elapsed_s: f64,
+    /// Direction out of the namespace.
+    pub uplink: PathReport,
+    /// Direction into the namespace.
+    pub downlink: PathReport,
+    /// Maximum 99th percentile of the release error in a valid run, in s.
+    pub bound_s: f64,
+    /// Reasons why the run does not represent the link; empty if the run is valid.
+    pub faults: Vec<String>,
+    /// Whether the run is valid.
+    pub valid: bool,
+}
+
+impl ShellReport {
+    pub(super) fn new(now: Instant, uplink: PathReport, downlink: PathReport, bound: Duration) -> Self {
+        let mut faults = Vec::new();
+        for (direction, report) in [("uplink", &uplink), ("downlink", &downlink)] {
+            if let Some(error) = &report.release_error_s
+                && error.p99 > bound.as_secs_f64()
+            {
+                let p99 = Duration::from_secs_f64(error.p99);
+                faults.push(format!(
+                    "{direction}: the 99th percentile of the release error is {p99}, above the bound of {bound}"
+                ));
+            }
+            let max_stall = bound.saturating_mul(MAX_STALL);
+            if report.longest_stall_s > max_stall.as_secs_f64() {
+                let stall = Duration::from_secs_f64(report.longest_stall_s);
+                faults.push(format!("{direction}: the emulator did not run for {stall}; at most {max_stall} is valid"));
+            }
+            for (count, what) in [
+                (report.counts.no_room_packets, "dropped because the emulator's memory was full"),
+                (report.unsent_packets, "refused by the kernel after the link"),
+                (report.unread_packets, "dropped by the kernel before the link"),
+            ] {
+                if count > 0 {
+                    faults.push(format!("{direction}: {} {what}", counted(count, "packet")));
+                }
+            }
+        }
+        let (valid, elapsed_s) = (faults.is_empty(), now.as_secs_f64());
+        Self { elapsed_s, uplink, downlink, bound_s: bound.as_secs_f64(), faults, valid }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_record::DelaySummary;
+
+    /// A run is invalid if the 99th percentile of the release error exceeds the bound, if the emulator did not run, or
+    /// if packets are lost outside the link.
+    #[test]
+    fn faults_are_errors_above_the_bound_stalls_and_losses_outside_the_link() {
+        let error = DelaySummary { mean: 1e-5, p50: 1e-5, p95: 2e-5, p99: 5e-4, max: 0.2 };
+        let path = PathReport { release_error_s: Some(error), longest_stall_s: 0.0499, ..PathReport::default() };
+        let report = |uplink: &PathReport, bound| {
+            ShellReport::new(Instant::from_secs(1), uplink.clone(), PathReport::default(), Duration::from_micros(bound))
+        };
+        assert!(report(&path, 500).valid);
+        let late = report(&path, 499);
+        let message = "uplink: the 99th percentile of the release error is 500us, above the bound of 499us";
+        assert!(!late.valid);
+        assert_eq!(late.faults, [message]);
+        let mut lossy = PathReport { longest_stall_s: 5.0, unsent_packets: 1, unread_packets: 2, ..path };
+        lossy.counts.no_room_packets = 3;
+        let faults = report(&lossy, 500).faults;
+        assert_eq!(faults.len(), 4, "{faults:?}");
+        assert_eq!(faults[0], "uplink: the emulator did not run for 5s; at most 50ms is valid");
+    }
+}
