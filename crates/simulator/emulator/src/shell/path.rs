@@ -6,7 +6,7 @@ use crate::emulator::{Departure, Direction, DirectionCounts, Emulator, Packet};
 use crate::ip_header::{IpHeader, set_ecn};
 use crate::waiter::Waiter;
 use headway_net::Clock;
-use headway_record::{DelaySummary, Histogram};
+use headway_record::{DelaySummary, Histogram, LinkLabel};
 use headway_units::{Dscp, Duration, Ecn};
 use nix::sys::eventfd::EventFd;
 use nix::time::{ClockId, clock_gettime};
@@ -32,6 +32,10 @@ const COPIED_BYTES: usize = 256;
 pub struct PathReport {
     /// Packet counters of the link.
     pub counts: DirectionCounts,
+    /// Mean of the link's queue over the run, in packets.
+    pub mean_queue_packets: f64,
+    /// Maximum of the link's queue, in packets.
+    pub peak_queue_packets: u64,
     /// Release error, in s: time from the departure of a packet from the link until the kernel has accepted it. Never
     /// negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
@@ -85,8 +89,12 @@ impl Path {
             }
         }
         let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(std::time::Duration::ZERO, Into::into);
+        let label = LinkLabel { name: String::new(), from: String::new(), to: String::new() };
+        let summary = self.link.summary(self.direction, label, self.clock.now());
         Ok(PathReport {
             counts: self.link.counts(self.direction),
+            mean_queue_packets: summary.mean_queue_packets,
+            peak_queue_packets: summary.peak_queue_packets,
             release_error_s: sender.errors.summary(),
             longest_stall_s: longest_stall.as_secs_f64(),
             cpu_share: cpu.as_secs_f64() / self.clock.now().as_secs_f64().max(1e-3),
