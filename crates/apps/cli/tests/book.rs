@@ -287,8 +287,8 @@ fn shell(place: &Path, command: &str) -> (Option<i32>, String) {
 fn the_recipe_of_make_demo_is_that_of_this_test() {
     let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
     let recipe = makefile.split("\ndemo:").nth(1).unwrap().lines().skip(1).take_while(|line| line.starts_with('\t'));
-    let commands = recipe.map(str::trim).filter(|command| command.starts_with("$(HEADWAY)"));
-    let commands = commands.map(|command| command.replace("$(HEADWAY)", "headway").replace("$(DEMO)", "out/demo"));
+    let commands = recipe.map(str::trim).filter(|command| command.starts_with("$(PROGRAM)"));
+    let commands = commands.map(|command| command.replace("$(PROGRAM)", "headway").replace("$(DEMO)", "out/demo"));
     assert_eq!(commands.collect::<Vec<_>>().join(" && "), DEMO);
 }
 
