@@ -423,8 +423,8 @@ mod tests {
                     under.reason.clear();
                     unmeasured(&mut under.checks);
                 }
-                if read.beside.as_ref().is_some_and(|beside| needs_others(beside.checks.iter(), ran)) {
-                    under.beside = "unknown".to_owned();
+                if read.additional.as_ref().is_some_and(|additional| needs_others(additional.checks.iter(), ran)) {
+                    under.additional = "unknown".to_owned();
                 }
             }
         }

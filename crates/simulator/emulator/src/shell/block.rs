@@ -42,7 +42,7 @@ impl Block {
         let level = around.map_or(0, |around| around.level + 1);
         let (first, outer_prefix) = around.map_or((0, ALL_PREFIX), |around| (around.link, PREFIXES[around.level]));
         let prefix = PREFIXES.get(level).copied();
-        // The first block inside a shell contains the network of its own link.
+        // The first block inside a shell contains the network of the link itself.
         let start = u32::from(around.is_some());
         prefix.into_iter().flat_map(move |prefix| {
             let size = 1 << (LINK_PREFIX - prefix);

@@ -1,6 +1,6 @@
 //! Access to the outside for a shell of root: address translation with nftables, and IP forwarding.
 //!
-//! A process of its own, the guard, makes both settings and undoes them when its standard input ends. Thus they are undone
+//! A separate process, the guard, makes both settings and undoes them when its standard input ends. Thus they are undone
 //! even if the emulator is killed.
 
 use super::block::{Block, Side};

@@ -139,12 +139,12 @@ mod tests {
             (&["f!", "g!", "h!", "i!"], &["flows!"]),
         ] {
             let summary = run(flows);
-            let metrics = Metric::usual(&summary);
+            let metrics = Metric::defaults(&summary);
             let mut expected = Vec::new();
             for group in groups {
                 let title = group.trim_end_matches('!');
                 expected.extend(["Mb/s", "loss %", "delay ms"].map(|what| format!("{title} {what}")));
-                expected.extend(group.ends_with('!').then(|| format!("{title} data in time %")));
+                expected.extend(group.ends_with('!').then(|| format!("{title} data on time %")));
             }
             expected.extend((flows.len() > 1).then(|| "Jain's index".to_owned()));
             assert_eq!(metrics.iter().map(|metric| metric.name.clone()).collect::<Vec<_>>(), expected);

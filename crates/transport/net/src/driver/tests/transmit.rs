@@ -61,7 +61,8 @@ fn refused_batches_are_sent_one_by_one() {
 #[test]
 fn sealed_datagrams_are_sent_in_batches_of_one_ipv6_packet() {
     let options = Options::server().unwrap();
-    let (mut server, mut client) = (End::secure(1, &options), End::secure(2, &Options::client(Trust::Anyone).unwrap()));
+    let (mut server, mut client) =
+        (End::secure(1, &options), End::secure(2, &Options::client(Trust::AnyPeer).unwrap()));
     client.connect(at(0), &server);
     exchange(1, &mut client, &mut server);
     let (mut driver, wire) = limited(&options, client.driver.secure.take(), usize::MAX, usize::MAX);
