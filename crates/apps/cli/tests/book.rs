@@ -32,6 +32,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("cluster", 3),
     ("ffmpeg", 1),
     ("minutes", 6),
+    ("namespaces", 7),
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
@@ -290,6 +291,31 @@ fn the_recipe_of_make_demo_is_that_of_this_test() {
     let commands = recipe.map(str::trim).filter(|command| command.starts_with("$(PROGRAM)"));
     let commands = commands.map(|command| command.replace("$(PROGRAM)", "headway").replace("$(DEMO)", "out/demo"));
     assert_eq!(commands.collect::<Vec<_>>().join(" && "), DEMO);
+}
+
+/// `validation/adding/run` makes the change of the worked example, compiles it and measures its effect. Each line of code
+/// in sections 3 and 4 of CONTRIBUTING.md that concerns the key is in that script, and each place that the script
+/// changes is in the code.
+#[test]
+fn the_worked_example_is_that_of_validation_adding() {
+    let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
+    let script = read("validation/adding/run").replace("\\n", "\n");
+    let page = read("CONTRIBUTING.md");
+    let (_, steps) = page.split_once("### 3. Add the rule").unwrap();
+    let (steps, _) = steps.split_once("Add a case for a value out of range").unwrap();
+    let code = steps.split("```text").skip(1).filter_map(|block| block.split("```").next());
+    let lines = code.flat_map(str::lines).map(str::trim).filter(|line| line.contains("minimum") && line.contains(':'));
+    let missing: Vec<&str> = lines.clone().filter(|line| !script.contains(line)).collect();
+    assert_eq!((missing, lines.count()), (Vec::new(), 7));
+    let (_, table) = script.split_once("LINK_KEY = [").unwrap();
+    let (table, _) = table.split_once("\n]").unwrap();
+    let entries =
+        table.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split("\", \"").collect::<Vec<_>>().into());
+    for entry in entries {
+        let [file, anchor] = [entry[0], entry[1].split("\",").next().unwrap()];
+        let source = read(&format!("crates/simulator/{file}"));
+        assert!(source.lines().any(|line| line.starts_with(anchor)), "{file} has no line that begins with {anchor:?}");
+    }
 }
 
 /// Replaces runs of white space by one space.
