@@ -125,7 +125,7 @@ mod tests {
     /// Up to three groups of flows have separate metrics, more have common ones. Flows with equal names before their
     /// number are one group.
     #[test]
-    fn usual_metrics_are_those_of_groups_of_flows() {
+    fn default_metrics_are_those_of_groups_of_flows() {
         for (flows, groups) in [
             (&["ftp"][..], &["ftp"][..]),
             (&["f1"], &["f1"]),
