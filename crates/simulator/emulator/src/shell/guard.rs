@@ -19,6 +19,19 @@ const FORMER_FORWARDING: &str = "/run/headway-ip-forward";
 const MAX_CHECKS: usize = 200;
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Reason for which a shell cannot reach the outside.
+#[derive(Debug, thiserror::Error)]
+enum OutsideError {
+    #[error(
+        "nft cannot be started ({0}): the command reaches this machine only; install nftables for access to the outside"
+    )]
+    NoNft(io::Error),
+    #[error("nft cannot translate addresses: the command reaches this machine only")]
+    Translation,
+    #[error("cannot set {FORWARDING}: {0}")]
+    Forwarding(io::Error),
+}
+
 /// Running guard, and what prevents access to the outside.
 #[derive(Debug)]
 pub(super) struct Guard {
@@ -56,10 +69,10 @@ impl Guard {
 /// Standard input or output fails.
 pub fn run_guard(device: &str, network: &str) -> io::Result<()> {
     let (nft, problem) = match translate(device, network) {
-        Ok(nft) => (Some(nft), forward().err().map(|error| format!("cannot set {FORWARDING}: {error}"))),
+        Ok(nft) => (Some(nft), forward().err().map(OutsideError::Forwarding)),
         Err(error) => (None, Some(error)),
     };
-    println!("{}", problem.unwrap_or_default());
+    println!("{}", problem.map(|problem| problem.to_string()).unwrap_or_default());
     io::stdin().read_to_end(&mut Vec::new())?;
     if let Some(mut nft) = nft {
         drop(nft.stdin.take());
@@ -70,7 +83,7 @@ pub fn run_guard(device: &str, network: &str) -> io::Result<()> {
 
 /// Translates the addresses `network` to that of the interface to the outside. The kernel deletes the table when the
 /// process ends.
-fn translate(device: &str, network: &str) -> Result<Child, String> {
+fn translate(device: &str, network: &str) -> Result<Child, OutsideError> {
     // The table of an ended shell with this device may still exist.
     let table = format!("headway_{}", std::process::id());
     let rules = format!(
@@ -80,12 +93,7 @@ fn translate(device: &str, network: &str) -> Result<Child, String> {
     );
     let mut command = Command::new("nft");
     command.arg("-i").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut nft = command.spawn().map_err(|error| {
-        format!(
-            "nft cannot be started ({error}): the command reaches this machine only; install nftables for access to \
-             the outside"
-        )
-    })?;
+    let mut nft = command.spawn().map_err(OutsideError::NoNft)?;
     let sent = nft.stdin.as_mut().is_some_and(|stdin| stdin.write_all(rules.as_bytes()).is_ok());
     let is_made = || {
         let list = Command::new("nft").args(["list", "chain", "ip", &table, "out"]).stderr(Stdio::null()).output();
@@ -99,7 +107,7 @@ fn translate(device: &str, network: &str) -> Result<Child, String> {
     }
     let _ = nft.kill();
     let _ = nft.wait();
-    Err("nft cannot translate addresses: the command reaches this machine only".to_owned())
+    Err(OutsideError::Translation)
 }
 
 /// Turns forwarding on, and stores the former value for the last guard.
