@@ -75,7 +75,7 @@ class SenderHalf:
         A time up to `now_ns` means now. None means that sending is blocked until another event
         occurs. Headway may call this method at any time.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} needs a method poll_send")
 
     def on_send(self, now_ns: int, number: int, size_bytes: int) -> bytes | None:
         """Called when a packet with `size_bytes` of data is sent.

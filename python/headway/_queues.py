@@ -31,7 +31,7 @@ class SendQueue:
         Headway may call this method at any time, and more than once. Calls with the same time and
         the same waiting packets must return the same index.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} needs a method choose")
 
     def discard(self, now_ns: int, waiting: Sequence[Waiting], travel_ns: int) -> Iterable[int]:
         """Returns the indices of packets to discard.

@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 /// Headway simulates networks and real-time media at packet level, and sends media over DCCP on real UDP sockets.
 #[derive(Debug, Parser)]
-#[command(name = "headway", version, about, max_term_width = 100)]
+#[command(name = "headway", version, about, max_term_width = 100, after_help = BOOK)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -231,6 +231,9 @@ pub(crate) struct ReportOptions {
 }
 
 /// Options of [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
+const BOOK: &str = "The book has tutorials, how-to guides and the reference of all keys: \
+https://github.com/headway-net/headway/blob/main/docs/src/SUMMARY.md";
+
 #[cfg(target_os = "linux")]
 const SHELL_HELP: &str = "\
 Shells nest: `headway shell --delay 20ms -- headway shell --rate 6Mbps -- COMMAND` adds two links. The exit status is that \

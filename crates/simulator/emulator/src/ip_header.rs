@@ -147,4 +147,15 @@ mod tests {
         assert!((0..40).all(|length| IpHeader::read(&packet[..length]).is_none()));
         assert!(IpHeader::read(&[0x10; 60]).is_none());
     }
+
+    proptest::proptest! {
+        /// Any bytes are read without a panic. Marking changes the ECN field only.
+        #[test]
+        fn any_packet_can_be_read_and_marked(mut bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..80)) {
+            if let Some(header) = IpHeader::read(&bytes) {
+                set_ecn(&mut bytes, Ecn::Ce);
+                assert_eq!(IpHeader::read(&bytes), Some(IpHeader { ecn: Ecn::Ce, ..header }));
+            }
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! The metrics that a run samples over time. The record, the book and the viewer use this table.
+//! The metrics that a run samples over time. The record, the book and the viewer use this table. Figures of a whole
+//! run, such as goodput, are computed in `meter/`.
 
 use serde::Serialize;
 

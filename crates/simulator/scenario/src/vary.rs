@@ -267,7 +267,7 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
         "list" => varied.axes.extend(list(reader, value, &place)),
         _ => {
             let Some((path, places)) = key_of(reader, key) else { return };
-            let values = match &value.data {
+            let values: Vec<Arc<Value>> = match &value.data {
                 Data::Array(values) if !values.is_empty() => {
                     values.iter().map(|value| Arc::new(value.clone())).collect()
                 }
@@ -291,6 +291,12 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
                 }
             };
             if path.0[..] == [Step::Key(SEED.to_owned())] {
+                let is_seed = |value: &&Arc<Value>| matches!(value.data, Data::Integer(seed) if seed >= 0);
+                if let Some(wrong) = values.iter().find(|value| !is_seed(value)) {
+                    let message = format!("seed {} is not a whole number from 0 to {}", shown(wrong), i64::MAX);
+                    reader.problems.key(reader.root, &vary(), key, message);
+                    return;
+                }
                 if varied.seeds.is_some() {
                     let message = "seeds already sets the seeds: leave one of the two out";
                     reader.problems.key(reader.root, &vary(), key, message);

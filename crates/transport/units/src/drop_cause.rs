@@ -4,6 +4,7 @@
 ///
 /// The compiler reports every `match` that a new cause needs. Three lists it does not report: [`DropCause::ALL`], the
 /// causes of rejected packets in `findings/standing.rs` of `headway-run`, and the letters in the viewer's `colors.ts`.
+/// `docs/src/records.md` describes each cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
     /// The queue was full.

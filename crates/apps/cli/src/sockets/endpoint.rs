@@ -141,7 +141,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
     let Ok(port) = port.parse::<u16>() else {
         return Err(wrong(format!("is not an address: \"{port}\" is not a port; expected 0 to 65535")));
     };
-    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(format!("is not an address: {error}")))?;
+    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(format!("cannot be resolved: {error}")))?;
     found.next().ok_or_else(|| wrong("has no address".to_owned()))
 }
 

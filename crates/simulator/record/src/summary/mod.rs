@@ -50,7 +50,7 @@ pub struct Summary {
 
 /// Error for a text that is not a `summary.json`.
 #[derive(Debug, thiserror::Error)]
-#[error("not a summary.json of this version: {0}")]
+#[error("damaged, or not a summary.json that this version reads: {0}")]
 pub struct SummaryError(#[from] serde_json::Error);
 
 impl Summary {

@@ -50,7 +50,7 @@ impl ResultTable {
     pub fn key(&self, wanted: &str) -> Result<usize, NoSuchKey> {
         self.keys.iter().position(|key| key.name == wanted || key.key == wanted).ok_or_else(|| {
             let known: Vec<&str> = self.keys.iter().map(|key| key.name.as_str()).collect();
-            let known = if known.is_empty() { "only the seed".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() { "none, only seeds".to_owned() } else { known.join(", ") };
             NoSuchKey { wanted: wanted.to_owned(), known }
         })
     }

@@ -1,4 +1,5 @@
-//! The registry of send queues, one line per kind.
+//! The registry of send queues, one line per kind: first in, first out, SFDPS (`sfdps1`, `sfdps2`), and others. Their
+//! order is in `order.rs`, the waiting packets are in `waiting.rs`.
 
 use super::external::{External, ExternalQueue, Maker};
 use super::{Full, KindMethods, Late, Order, Rules, Travel};
