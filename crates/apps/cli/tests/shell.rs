@@ -30,8 +30,12 @@ fn has_rights() -> bool {
     // gVisor has part of the interface of Linux 4.4.
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let is_recent = release.split('.').next().and_then(|major| major.parse().ok()).is_some_and(|major: u32| major >= 5);
+    // A container may have the capabilities and refuse the calls.
+    let unshare = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
+    let may_unshare = unshare.is_ok_and(|out| out.status.success());
     let missing = match (is_administrator, tun) {
-        (true, Ok(_)) if is_recent => return true,
+        (true, Ok(_)) if is_recent && may_unshare => return true,
+        (true, Ok(_)) if is_recent => "unshare(1) cannot create namespaces".to_owned(),
         (true, Ok(_)) => format!("the kernel {} is older than 5.0", release.trim()),
         (false, _) => "the tests run without CAP_NET_ADMIN and CAP_SYS_ADMIN".to_owned(),
         (_, Err(error)) => format!("/dev/net/tun: {error}"),
