@@ -12,15 +12,14 @@ const BARE_RATE: &str = "rate = \"8Gbps\"\n";
 impl LinkOptions {
     /// Returns the links of the scenario, or the default link, with the overrides of the arguments.
     pub(crate) fn read(&self, between: [&str; 2]) -> Result<Links, Failure> {
-        let args = self;
-        let link = format!("link[{}]", args.link.as_deref().unwrap_or("0"));
-        let mut sets = sets::seed(args.seed);
-        for (option, key, value) in [("--rate", "rate", &args.rate), ("--delay", "delay", &args.delay)] {
+        let link = format!("link[{}]", self.link.as_deref().unwrap_or("0"));
+        let mut sets = sets::seed(self.seed);
+        for (option, key, value) in [("--rate", "rate", &self.rate), ("--delay", "delay", &self.delay)] {
             sets.extend(value.iter().map(|value| (option, format!("{link}.{key}={value}"))));
         }
-        let capacity = args.capacity.iter().map(|file| file.display().to_string());
+        let capacity = self.capacity.iter().map(|file| file.display().to_string());
         sets.extend(capacity.map(|file| ("--capacity", format!("{link}.capacity=\"{}\"", file.escape_debug()))));
-        for (option, key, value) in [("--queue", "queue", &args.queue), ("--loss", "loss", &args.loss)] {
+        for (option, key, value) in [("--queue", "queue", &self.queue), ("--loss", "loss", &self.loss)] {
             let Some(text) = value else { continue };
             let (kind, keys) = text.split_once(',').unwrap_or((text, ""));
             // The table replaces that of the scenario.
@@ -39,7 +38,7 @@ impl LinkOptions {
                 sets.push((option, set));
             }
         }
-        for set in &args.reverse {
+        for set in &self.reverse {
             if !set.contains('=') {
                 return Err(Failure::Proxy(format!("--reverse {set}: expected KEY=VALUE")));
             }
@@ -47,18 +46,18 @@ impl LinkOptions {
         }
         // Errors of these options include the link of --link.
         let named = |option: &str| {
-            args.link.as_ref().map_or_else(|| option.to_owned(), |link| format!("--link {link} {option}"))
+            self.link.as_ref().map_or_else(|| option.to_owned(), |link| format!("--link {link} {option}"))
         };
         let label = |(option, set): (&str, String)| {
             if set.starts_with("link[") { (named(option), set) } else { (option.to_owned(), set) }
         };
         let sets: Vec<(String, String)> = sets.into_iter().map(label).collect();
-        let overrides = sets::overrides(&sets, &args.overrides)?;
-        let ScenarioText { file, text, files, .. } = match &args.scenario {
+        let overrides = sets::overrides(&sets, &self.overrides)?;
+        let ScenarioText { file, text, files, .. } = match &self.scenario {
             Some(path) => ScenarioText::read(path, [])?,
             None => {
                 let [from, to] = between;
-                let rate = if args.capacity.is_some() { "" } else { BARE_RATE };
+                let rate = if self.capacity.is_some() { "" } else { BARE_RATE };
                 let text = format!("[[link]]\nbetween = [\"{from}\", \"{to}\"]\ndelay = \"0s\"\n{rate}");
                 ScenarioText::written("the link", &text, [])?
             }

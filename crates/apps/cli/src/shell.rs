@@ -2,13 +2,16 @@
 
 use crate::arguments::{GuardOptions, InitOptions, ShellOptions as Arguments};
 use crate::error::Failure;
-use crate::interrupt;
 use crate::output;
 use headway_emulator::{PathReport, Shell, ShellOptions, ShellReport, run_guard, run_init};
 use headway_record::number_table;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Exit status if the emulator fails or its run is invalid, like those of timeout(1) and env(1).
@@ -27,7 +30,7 @@ pub(crate) fn shell(args: &Arguments) -> Result<ExitCode, Failure> {
         std::env::current_exe().map_err(|error| Failure::Shell(format!("cannot find this program: {error}")))?;
     let options = ShellOptions { program, bound: args.bound, host_ports: args.host_port.clone() };
     let command = if args.command.is_empty() { vec![default_shell()] } else { args.command.clone() };
-    interrupt::listen();
+    let stop = handle_signals().map_err(|error| Failure::Shell(format!("cannot handle signals: {error}")))?;
     let shell = Shell::start(&options, links.ties, named, links.seed, &command).map_err(failed)?;
     if let (Some(problem), false) = (shell.problem(), args.quiet) {
         output::note(&format!("headway: {problem}"));
@@ -35,8 +38,7 @@ pub(crate) fn shell(args: &Arguments) -> Result<ExitCode, Failure> {
     let mut waited_since_signal = Duration::ZERO;
     while !shell.has_ended() {
         std::thread::park_timeout(POLL_INTERVAL);
-        // Ctrl-C reaches the command without help.
-        if interrupt::stop_requested() {
+        if stop.load(Ordering::Relaxed) {
             if waited_since_signal.is_zero() {
                 shell.terminate();
             } else if waited_since_signal > GRACE {
@@ -57,6 +59,16 @@ pub(crate) fn shell(args: &Arguments) -> Result<ExitCode, Failure> {
     }
     let code = status.code().or_else(|| Some(128 + status.signal()?)).and_then(|code| u8::try_from(code).ok());
     Ok(ExitCode::from(code.unwrap_or(EMULATOR_FAILED)))
+}
+
+/// Returns a flag that SIGTERM and SIGHUP set. The terminal sends SIGINT and SIGQUIT to the command, too, which decides what
+/// they mean.
+fn handle_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let [stop, unused] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    for (signal, is_set) in [(SIGTERM, &stop), (SIGHUP, &stop), (SIGINT, &unused), (SIGQUIT, &unused)] {
+        flag::register(signal, Arc::clone(is_set))?;
+    }
+    Ok(stop)
 }
 
 fn default_shell() -> OsString {

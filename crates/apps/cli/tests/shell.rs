@@ -259,6 +259,27 @@ fn nothing_is_left_behind() {
     }
 }
 
+/// Ctrl-C concerns the command, which may continue: an interactive program uses it to cancel a line.
+#[test]
+fn an_interrupt_does_not_end_the_emulator() {
+    if !has_rights() {
+        return;
+    }
+    let mut child = shell(&[], "echo started; cat").stdin(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    for signal in ["-INT", "-INT", "-QUIT"] {
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    }
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"still here\n").unwrap();
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "still here\n");
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 /// A run in which the emulator did not run for 100 bounds is not valid.
 #[test]
 fn a_stopped_emulator_makes_the_run_invalid() {
