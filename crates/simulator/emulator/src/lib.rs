@@ -13,6 +13,8 @@ mod driver;
 #[cfg(target_os = "linux")]
 mod ip_header;
 #[cfg(target_os = "linux")]
+mod lab;
+#[cfg(target_os = "linux")]
 mod observer;
 #[cfg(target_os = "linux")]
 mod report;
@@ -25,6 +27,8 @@ mod waiter;
 
 #[cfg(target_os = "linux")]
 pub use driver::{Proxy, ProxyError, ProxyOptions};
+#[cfg(target_os = "linux")]
+pub use lab::{Lab, LabError, LabOptions, LabReport, LabRights};
 #[cfg(target_os = "linux")]
 pub use observer::{DatagramInfo, Observer};
 #[cfg(target_os = "linux")]

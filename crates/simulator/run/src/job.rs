@@ -6,7 +6,8 @@ use crate::findings::{Finding, findings_of};
 use crate::folder::{Folder, FolderKind};
 use crate::incremental::{EventRecorder, Files};
 use crate::inputs::inputs;
-use crate::simulate::{SecondTimer, Simulated, Timing, now, simulate};
+use crate::pace::{FullSpeed, Pace};
+use crate::simulate::{SecondTimer, Simulated, Timing, now, simulate_paced};
 use crate::traces::{TraceFormat, Traces, Tracing};
 use crate::{Error, Watch};
 use headway_record::{PacketIndex, SeriesError, Summary};
@@ -97,7 +98,7 @@ impl Job {
     /// The scenario cannot be run or continued, or the folder cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let _lock = self.folder.claim(FolderKind::Record)?;
-        self.record(watch)
+        self.record(watch, &mut FullSpeed)
     }
 
     /// Runs the job, writes the folder, and returns the findings of the record. A stopped run has no
@@ -106,8 +107,16 @@ impl Job {
     /// # Errors
     /// Those of [`run`](Self::run), or the record cannot be read.
     pub fn run_with_findings(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
+        self.run_paced(watch, &mut FullSpeed)
+    }
+
+    /// Does the same as [`run_with_findings`](Self::run_with_findings) at the given pace.
+    ///
+    /// # Errors
+    /// Those of [`run_with_findings`](Self::run_with_findings).
+    pub fn run_paced(&self, watch: &dyn Watch, pace: &mut impl Pace) -> Result<(Summary, Vec<Finding>), Error> {
         let _lock = self.folder.claim(FolderKind::Record)?;
-        let summary = self.record(watch)?;
+        let summary = self.record(watch, pace)?;
         if watch.stopped() {
             return Ok((summary, Vec::new()));
         }
@@ -117,16 +126,16 @@ impl Job {
     }
 
     /// Runs the job into a folder that is already claimed.
-    fn record(&self, watch: &dyn Watch) -> Result<Summary, Error> {
+    fn record(&self, watch: &dyn Watch, pace: &mut impl Pace) -> Result<Summary, Error> {
         let mut sums = self.begin()?;
         let packets_alone = self.traces.iter().all(|format| *format == TraceFormat::Packets);
         let events = || EventTrace::new(&self.scenario);
         let ended = match self.traces[..] {
-            [] if !self.records_events() => self.simulate((), (), watch, &mut sums)?,
-            [] => self.simulate(events(), (), watch, &mut sums)?,
+            [] if !self.records_events() => self.simulate((), (), watch, pace, &mut sums)?,
+            [] => self.simulate(events(), (), watch, pace, &mut sums)?,
             // The packet trace records no events, so the event trace records them as for other traces.
-            _ if packets_alone => self.simulate(events(), PacketTrace::new(&self.scenario), watch, &mut sums)?,
-            _ => self.simulate(events(), Traces::new(&self.scenario, &self.traces), watch, &mut sums)?,
+            _ if packets_alone => self.simulate(events(), PacketTrace::new(&self.scenario), watch, pace, &mut sums)?,
+            _ => self.simulate(events(), Traces::new(&self.scenario, &self.traces), watch, pace, &mut sums)?,
         };
         self.end(ended, sums)
     }
@@ -172,6 +181,7 @@ impl Job {
         events: E,
         traces: T,
         watch: &dyn Watch,
+        pace: &mut impl Pace,
         sums: &mut Checksums,
     ) -> Result<Ended, Error> {
         let mut observer = (events, traces);
@@ -197,7 +207,7 @@ impl Job {
             }
             Ok(())
         };
-        let Simulated { mut record, timing, outcome } = simulate(&self.scenario, observer, watch, each_slice)?;
+        let Simulated { mut record, timing, outcome } = simulate_paced(&self.scenario, observer, watch, pace, each_slice)?;
         if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
             samples.finish(file.writer()).map_err(|error| self.not_written(error))?;
             sums.add(Folder::SERIES, file.end()?);
@@ -206,6 +216,9 @@ impl Job {
         if let Some(distributions) = &record.distributions {
             let json = distributions.to_json();
             sums.add(Folder::DISTRIBUTIONS, self.folder.write(Folder::DISTRIBUTIONS, json.as_bytes())?);
+        }
+        if let Some((name, bytes)) = pace.finish() {
+            sums.add(name, self.folder.write(name, &bytes)?);
         }
         Ok(Ended { summary: record.summary, timing, outcome })
     }

@@ -24,8 +24,10 @@ impl Folder {
     pub const TIMING: &str = "timing.json";
     /// Checksums of the other files.
     pub const CHECKSUMS: &str = "checksums.txt";
-    /// Timing errors of a run between real sockets.
+    /// Timing errors of a run between real sockets or in a lab.
     pub const LIVE: &str = "live.json";
+    /// Folder of the output of programs in a lab.
+    pub const PROGRAMS: &str = "programs";
 
     /// Returns the names of all files of a record, the summary first and the checksums last.
     fn own() -> impl Iterator<Item = &'static str> {

@@ -4,13 +4,13 @@
 //! through an [`Emulator`](crate::Emulator) and writes them to the other device.
 
 mod block;
-mod device;
-mod error;
+pub(crate) mod device;
+pub(crate) mod error;
 mod forward;
 mod guard;
 mod init;
 mod name_server;
-mod namespace;
+pub(crate) mod namespace;
 mod path;
 mod report;
 
