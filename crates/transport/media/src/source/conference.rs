@@ -47,9 +47,10 @@ pub struct ConferenceOptions {
     pub still_mean: Bytes,
     /// Standard deviation of the size of a frame without motion.
     pub still_deviation: Bytes,
-    /// Repeating phases, alternately with and without motion; at most 1000.
+    /// Lengths of the repeating phases of the video, alternately with and without motion; at most 1000. The first has
+    /// motion.
     pub pattern: Vec<Duration>,
-    /// Minimum size of a frame, 1B to 16MiB.
+    /// Minimum size of a video frame, 1B to 16MiB.
     pub smallest_frame: Bytes,
     /// Handling of drawn sizes below `smallest_frame`.
     pub smaller_frames: SmallerFrames,
@@ -70,9 +71,9 @@ pub struct ConferenceOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SmallerFrames {
-    /// Draws again.
+    /// Draws the size again.
     Redraw,
-    /// Raises the size to the minimum.
+    /// Raises the size to `smallest_frame`.
     Truncate,
 }
 

@@ -9,8 +9,8 @@ use headway_units::{Dialect, OptionError};
 on_off_options! {
     /// Options of `kind = "pareto"`: `rate`, and one of `size` and `payload`.
     ParetoOptions {
-        /// Shape parameter of both distributions, above 1 and at most 100 (ns-2 `shape_`). Up to 2 the variance is
-        /// infinite.
+        /// Shape parameter of the distributions of bursts and silences, above 1 and at most 100 (ns-2 `shape_`). Up to
+        /// 2 the variance is infinite.
         shape: f64 = 1.5,
     }
 }
