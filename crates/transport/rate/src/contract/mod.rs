@@ -20,7 +20,7 @@ use headway_units::{Instant, Rate};
 /// After each call that may change the state, call [`poll_send`](Self::poll_send) while data waits and the result is
 /// [`Permit::Now`], then [`poll_timeout`](Self::poll_timeout).
 pub trait SenderHalf {
-    /// Requirements on the carrier.
+    /// Requirements on the carrier: the connection or simulator agent that drives the half.
     const NEEDS: &'static [Need] = &[];
 
     /// Returns whether a data packet may be sent at `now`.
@@ -54,8 +54,8 @@ pub trait SenderHalf {
         None
     }
 
-    /// Returns whether the round trip of a packet that a report at `now` acknowledges includes a silence, so that it
-    /// does not measure the path (Karn's algorithm, RFC 6298 section 3).
+    /// Returns whether the round trip of a packet that a report at `now` acknowledges includes a silence (a time
+    /// without reports), so that it does not measure the path (Karn's algorithm, RFC 6298 section 3).
     fn measures_silence(&self, _now: Instant, _number: u64) -> bool {
         false
     }
@@ -83,7 +83,7 @@ pub trait SenderHalf {
 pub trait ReceiverHalf {
     /// Form of the reports, which determines what the carrier records and how reports are encoded.
     const REPORTS: ReportForm = ReportForm::Nothing;
-    /// Requirements on the carrier.
+    /// Requirements on the carrier: the connection or simulator agent that drives the half.
     const NEEDS: &'static [Need] = &[];
 
     /// Returns [`REPORTS`](Self::REPORTS), also for a half whose type is chosen at run time.
@@ -122,6 +122,6 @@ pub trait ReceiverHalf {
     /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio, RFC 4340 section 11.3).
     fn set_ack_ratio(&mut self, _packets: u16) {}
 
-    /// Handles a change of the context. The loss history is kept.
+    /// Handles a change of the context with which the half started. The loss history is kept.
     fn on_change(&mut self, _context: &ReceiverContext) {}
 }

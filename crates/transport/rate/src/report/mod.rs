@@ -29,9 +29,9 @@ pub enum ReportForm {
     Arrivals,
     /// [`Report::Timed`]: the carrier records arrivals and their times.
     Timed,
-    /// [`Report::Tfrc`].
+    /// [`Report::Tfrc`]: receive rate and losses.
     Tfrc,
-    /// [`Report::Own`].
+    /// [`Report::Own`]: private data of the controller.
     Own,
 }
 
@@ -53,10 +53,10 @@ pub enum Report<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Feedback<'a> {
-    /// Greatest number received when the report was sent.
+    /// Greatest packet number received when the report was sent.
     pub acknowledged: u64,
-    /// Time from sending that packet to receiving this report, minus the time for which the receiver held it. Measured
-    /// by the carrier, which owns timestamps and elapsed times.
+    /// Time from sending the packet `acknowledged` to receiving this report, minus the time for which the receiver held
+    /// it. Measured by the carrier, which owns timestamps and elapsed times.
     pub rtt_sample: Option<Duration>,
     /// Contents of the report.
     pub report: Report<'a>,

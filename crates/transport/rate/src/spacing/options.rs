@@ -45,7 +45,8 @@ pub enum Damping {
     None,
     /// The loss is attributed to the newest decision, although the reported packets were sent before it.
     Newest,
-    /// The loss is attributed to the decision under which the lost packets were sent. Older reports are ignored.
+    /// The loss is attributed to the decision under which the lost packets were sent. Reports about packets sent before
+    /// the last doubling or restoration of the gap are ignored.
     InForce,
 }
 
@@ -53,11 +54,12 @@ pub enum Damping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
-    /// By `packets` more per round trip: R / (R / (tx + ps) + packets) - tx.
+    /// By `packets` more packets per round trip: the new gap is R / (R / (tx + ps) + packets) - tx, where R is the
+    /// round-trip time, tx the transmission time of a packet and ps the old gap.
     Rate,
-    /// By `step`.
+    /// The gap shortens by `step`.
     Step,
-    /// To `factor` times the gap. With 0.5, restoring equals doubling, so damping has no effect.
+    /// The gap shortens to `factor` times the old gap. With 0.5, restoring equals doubling, so damping has no effect.
     Factor,
 }
 
@@ -65,11 +67,12 @@ pub enum Shorten {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
-    /// Initial round-trip time, never updated: from the carrier, or from a first packet sent alone (the paper's ping).
+    /// Initial round-trip time, never updated: from the handshake, or from a first packet sent alone (the paper's
+    /// ping).
     Base,
-    /// Minimum so far.
+    /// Minimum round-trip time so far.
     Least,
-    /// Moving average, 0.9 of the old and 0.1 of the new.
+    /// Moving average of round-trip times, 0.9 of the old mean and 0.1 of the new sample.
     Smoothed,
 }
 

@@ -28,12 +28,14 @@ const MAX_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
 pub struct Terms {
     /// Rates and interval, encoded in at most 252 bytes. Decided by the data sender.
     pub scales: Vec<u8>,
-    /// One of [`RULES`](Self::RULES).
+    /// Number that encodes the options `decide`, `halve` and `round_trip`: one of [`RULES`](Self::RULES).
     pub rules: u8,
 }
 
 impl Terms {
-    /// All rules, the initial ones first.
+    /// All valid values of [`rules`](Self::rules), that of [`initial`](Self::initial) first. Bits 0 and 1: decisions at
+    /// an interval (0), per round trip (1) or per packet (2). Bit 2: each loss halves. Bits 3 and 4: round-trip time
+    /// measured (0), by the one-way delay (1) or its minimum (2).
     pub const RULES: [u8; 10] = [0, 4, 2, 6, 1, 5, 9, 13, 17, 21];
 
     /// Returns the terms of a connection without negotiation: ten rates in steps of 0.2 Mb/s.
@@ -54,13 +56,13 @@ impl Terms {
 /// Error of terms that are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermsError {
-    /// Missing or surplus bytes.
+    /// Scales of this number of bytes, which is not valid.
     Length(usize),
     /// Unknown form of scales in the first byte.
     Form(u8),
     /// Value that the options of the controller exclude.
     Option(OptionError),
-    /// Number that encodes no rules.
+    /// Number that is none of [`Terms::RULES`].
     Rules(u8),
 }
 
