@@ -108,7 +108,8 @@ impl AckVectorBuffer {
         (!self.runs.is_empty()).then_some(self.newest)
     }
 
-    /// Returns the runs in a controller's form, from [`newest`](Self::newest) down, for carriers without options.
+    /// Returns the states as runs of a rate controller's report, from [`newest`](Self::newest) down, for transports
+    /// that do not encode options.
     pub fn runs(&self) -> impl Iterator<Item = headway_rate::Run> + '_ {
         self.runs
             .iter()

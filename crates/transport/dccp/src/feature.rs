@@ -58,7 +58,8 @@ impl Feature {
     /// Rate of each scale, up to 252 bytes, for an experimental CCID whose halves agree on
     /// [terms](headway_rate::Terms); located at the HC-Sender (section 10.3).
     pub const SCALES: Self = Self(128);
-    /// Rules by which the HC-Receiver of such a CCID chooses a scale, also located at the HC-Sender.
+    /// Rules by which the HC-Receiver chooses a scale, for an experimental CCID whose halves agree on
+    /// [terms](headway_rate::Terms); located at the HC-Sender (section 10.3).
     pub const SCALE_RULES: Self = Self(129);
     /// Whether the receiver of CCID 3 sends Loss Event Rates (RFC 4342 section 8.4).
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
@@ -185,7 +186,8 @@ pub struct FeatureOption<'a> {
 }
 
 impl FeatureOption<'_> {
-    /// Returns the value of a non-negotiable feature as a number.
+    /// Returns the value of a non-negotiable feature as a number. `None` for other features, for
+    /// [`SCALES`](Feature::SCALES), and without 1 to 8 bytes.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let known = self.feature.reconciliation() == Some(Reconciliation::NonNegotiable);

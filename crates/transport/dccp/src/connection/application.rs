@@ -66,7 +66,7 @@ impl Connection {
         self.mtu.reserve_headers(path.lower_headers() + self.options.expert.secure_headers.count() as usize);
     }
 
-    /// Returns the newest round-trip time measured since the last call, for statistics.
+    /// Returns the newest round-trip time measured since the last call of this method, if any.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.forward.take_rtt_sample()
     }
@@ -79,9 +79,9 @@ impl Connection {
         self.delays.newest()
     }
 
-    /// Returns, once, what the packet that was [handled](Self::handle) last reported about our packets. `None` if it
-    /// had no usable Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence number under which data
-    /// was sent.
+    /// Returns, once, what the packet that was [handled](Self::handle) last reported about the packets of this
+    /// endpoint. `None` if it had no usable Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence
+    /// number under which data was sent.
     pub fn take_arrivals(&mut self) -> Option<Arrivals<'_>> {
         self.forward.take_arrivals()
     }
@@ -115,14 +115,15 @@ impl Connection {
         Some(self.sync_probes.probe())
     }
 
-    /// Returns when [`Self::handle_timeout`] must be called.
+    /// Returns when [`Self::handle_timeout`] must be called; `None` if no timer runs.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// Closes the connection (section 8.3). No more data is sent. A client sends Close, a server CloseReq.
+    /// Closes the connection (RFC 4340 section 8.3). No more data is sent. A client sends Close; a server CloseReq, or
+    /// Close with [`server_time_wait`](ConnectionOptions::server_time_wait). Before PARTOPEN the connection is aborted.
     pub fn close(&mut self, now: Instant) {
         let cause = if self.is_server && !self.options.server_time_wait {
             Cause::ServerActiveClose
@@ -220,7 +221,8 @@ impl Connection {
         }
     }
 
-    /// Returns what has reduced the rate of this endpoint's data so far; empty if no controller runs.
+    /// Returns how many loss events and timeouts have reduced the rate of this endpoint's data; zeros if no controller
+    /// runs.
     #[must_use]
     pub fn setbacks(&self) -> Setbacks {
         self.forward.setbacks()
@@ -234,7 +236,7 @@ impl Connection {
         Some([Side::Local, Side::Remote].map(|side| self.negotiation.value(side, feature)))
     }
 
-    /// Returns the service code that the client requested.
+    /// Returns the service code of the connection, which its client chose.
     #[must_use]
     pub const fn service(&self) -> ServiceCode {
         self.service

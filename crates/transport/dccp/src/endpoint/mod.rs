@@ -237,7 +237,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         }
     }
 
-    /// Returns a connection, until it is [removed](Self::poll_event).
+    /// Returns a connection; `None` once it was [removed](Self::poll_event).
     #[must_use]
     pub fn connection(&self, handle: ConnectionHandle) -> Option<&Connection> {
         Some(&*self.slots.get(self.slots.index(handle)?)?.connection)
@@ -250,7 +250,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         Some(&mut *self.slots.get_mut(index)?.connection)
     }
 
-    /// Returns the outbox of a connection.
+    /// Returns the outbox of a connection; `None` once the connection was [removed](Self::poll_event).
     #[must_use]
     pub fn outbox(&self, handle: ConnectionHandle) -> Option<&O> {
         Some(&self.slots.get(self.slots.index(handle)?)?.outbox)
@@ -263,7 +263,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         Some(&mut self.slots.get_mut(index)?.outbox)
     }
 
-    /// Returns the addresses of a connection.
+    /// Returns the addresses of a connection; `None` once it was [removed](Self::poll_event).
     #[must_use]
     pub fn path(&self, handle: ConnectionHandle) -> Option<Path> {
         Some(self.slots.get(self.slots.index(handle)?)?.path)

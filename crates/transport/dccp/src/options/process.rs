@@ -7,7 +7,7 @@ use crate::feature::{Feature, FeatureAction};
 use crate::{PacketType, Reset, ResetCode};
 use thiserror::Error;
 
-/// Option to be processed.
+/// Option of a received packet, to be processed by a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessedOption<'a> {
     /// Offset in the option area, in bytes.
@@ -20,7 +20,7 @@ pub struct ProcessedOption<'a> {
     raw: RawOption<'a>,
 }
 
-/// Invalid option.
+/// Invalid option of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("option {option} at byte {offset} of the options: {fault}")]
 pub struct OptionError {

@@ -16,8 +16,8 @@ impl Timestamp {
     pub const fn at(now: Instant) -> Self {
         Self((now.as_nanos() / UNIT) as u32)
     }
-    /// Returns the time of the sender's clock, from an unknown epoch, extended across wraps to be
-    /// nearest to the last one.
+    /// Returns the time of the sender's clock, from an unknown epoch. It is extended across wraps to be nearest to the
+    /// last one, which `clock` keeps.
     #[must_use]
     pub fn instant(self, clock: &mut Wrapped) -> Instant {
         Instant::from_nanos(clock.extend(self.0).saturating_mul(UNIT))
