@@ -20,8 +20,8 @@ pub enum Event {
     Media(u64, Fate),
     /// Rate that an encoder should produce from now on.
     Rate(Rate),
-    /// The peer announced another scale, under a controller with a ladder of rates such as `udpm`. A program with an
-    /// encoding for each rate sends the encoding of this index from now on.
+    /// The peer announced another rate level, for a controller with discrete rates (`udpm`). A program with an encoding
+    /// for each rate sends the encoding of this index from now on.
     Scale(Scale),
     /// The size of the largest datagram, in bytes, changed.
     Largest(usize),

@@ -22,25 +22,27 @@ pub enum Spacing {
 }
 
 impl Spacing {
-    /// Returns the packet-spacing agent with this gap. A gap of zero sends at the line rate.
+    /// Returns the packet-spacing agent, which sends packets with this constant gap and without feedback. A gap of zero
+    /// sends at the line rate.
     #[must_use]
     pub fn fixed(gap: Duration) -> Self {
         Self::Fixed(SpacingFixedOptions { spacing: gap, ..SpacingFixedOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the ad-hoc protocol.
+    /// Returns the paper's ad-hoc protocol (section 2.1): feedback each round trip, without damping.
     #[must_use]
     pub fn ad_hoc() -> Self {
         Self::Feedback(SpacingOptions { damping: Damping::None, ..SpacingOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the damped protocol.
+    /// Returns the paper's damped protocol (section 2.2): feedback each round trip, with damping.
     #[must_use]
     pub fn damped() -> Self {
         Self::Feedback(SpacingOptions::preset(Dialect::default()))
     }
 
-    /// Returns the equation-based protocol.
+    /// Returns the paper's equation-based protocol (section 2.3): even spacing at the rate of the TCP throughput
+    /// equation.
     #[must_use]
     pub fn equation() -> Self {
         Self::Equation(SpacingEquationOptions::preset(Dialect::default()))
