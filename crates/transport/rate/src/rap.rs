@@ -51,7 +51,7 @@ const CAPACITY: usize = 1 << 17;
 /// Gain of the mean number of packets between two loss events.
 const EVENT_GAIN: f64 = 0.125;
 
-/// Options of `rap`.
+/// Options of the controller `rap`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct RapOptions {

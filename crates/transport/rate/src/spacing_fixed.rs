@@ -16,7 +16,7 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, OptionError, Options
 /// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
 const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Options of `spacing-fixed`.
+/// Options of the controller `spacing-fixed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingFixedOptions {
@@ -34,9 +34,9 @@ pub struct SpacingFixedOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Apart {
-    /// From the end of a packet to the start of the next (Figure 3).
+    /// From the end of a packet to the start of the next (figure 3 of the packet spacing paper).
     Gap,
-    /// From start to start, at least the transmission time.
+    /// From the start of a packet to the start of the next, at least the transmission time.
     Period,
 }
 

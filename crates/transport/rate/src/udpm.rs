@@ -26,7 +26,7 @@ use crate::toolbox::{MIN_SILENCE, Pacer};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range, unused_unless};
 pub use terms::{Terms, TermsError};
 
-/// Options of `udpm`.
+/// Options of the controller `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpmOptions {
@@ -56,9 +56,9 @@ pub struct UdpmOptions {
 pub enum Decide {
     /// Every `interval`.
     Interval,
-    /// Every round trip (the paper's text: "every packet loss for each RTT").
+    /// Every round trip (the text of the UDPm paper: "every packet loss for each RTT").
     RoundTrip,
-    /// At each packet (the paper's Figure 3).
+    /// At each packet (figure 3 of the UDPm paper).
     Packet,
 }
 

@@ -19,7 +19,7 @@ pub enum Dialect {
     Headway1,
     /// The RFCs as written.
     Rfc,
-    /// ns-2.35, the simulator of the papers.
+    /// ns-2.35, the simulator in which the reproduced papers measured.
     Ns2,
     /// The queues of ns-3.37; otherwise as `rfc`.
     Ns3,

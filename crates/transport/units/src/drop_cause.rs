@@ -42,7 +42,7 @@ impl DropCause {
 /// Place of a drop in a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostDrop {
-    /// Ring of the interface, before any processing by the CPU.
+    /// Receive ring of the interface, before any processing by the CPU.
     Ring,
     /// Queue for delivery, after processing by the CPU.
     Queue,

@@ -21,7 +21,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// Options of `kind = "capture"`.
+/// Options of the source `capture`, which sends the UDP datagrams of a packet capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CaptureOptions {

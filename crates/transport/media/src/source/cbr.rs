@@ -20,7 +20,7 @@ use headway_units::{
     Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate, unused_unless,
 };
 
-/// Options of `kind = "cbr"`: one of `rate` and `interval`, one of `size` and `payload`.
+/// Options of the source `cbr`, a constant bit rate: one of `rate` and `interval`, one of `size` and `payload`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CbrOptions {

@@ -19,7 +19,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
-/// Options of `kind = "conference"`.
+/// Options of the source `conference`, a video call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ConferenceOptions {

@@ -22,7 +22,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
-/// Options of `kind = "gop"`. Sizes are without headers.
+/// Options of the source `gop`, video of I, P and B frames. Sizes are without headers.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct GopOptions {

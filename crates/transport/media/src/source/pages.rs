@@ -23,7 +23,8 @@ const MAX_OBJECTS: u32 = 1_000;
 const MAX_PAGES: usize = 1 << 16;
 const MIN_READING: Duration = Duration::from_micros(1);
 
-/// Options of `kind = "pages"`. The preset for one user is that of IEEE 802.16m-08/004r5, section 10.1.
+/// Options of the source `pages`, users who read web pages. The preset for one user is that of IEEE 802.16m-08/004r5,
+/// section 10.1.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PagesOptions {

@@ -8,7 +8,7 @@ use crate::write::{Write, WriteSize, check_lifetime};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError};
 use std::sync::Arc;
 
-/// Options of `kind = "trace"`.
+/// Options of the source `trace`, which plays back recorded frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TraceOptions {

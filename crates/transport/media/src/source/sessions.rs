@@ -13,7 +13,7 @@ use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
 const MIN_GAP: Duration = Duration::from_micros(1);
 
-/// Options of `kind = "sessions"`: `arrivals` and `sizes`.
+/// Options of the source `sessions`, independent transfers: their `arrivals` and `sizes`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SessionsOptions {

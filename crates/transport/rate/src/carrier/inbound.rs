@@ -131,7 +131,7 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.handle_timeout(now);
         }
     }
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout); `None` if no timer runs.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.controller.as_ref().and_then(ReceiverHalf::poll_timeout)

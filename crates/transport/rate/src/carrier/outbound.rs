@@ -286,7 +286,8 @@ impl<S: SenderHalf> Outbound<S> {
         due
     }
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout): for the next packet or for the controller.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), for the next packet or for the controller; `None`
+    /// if no timer runs.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -314,7 +315,8 @@ impl<S: SenderHalf> Outbound<S> {
         self.controller.as_ref().and_then(SenderHalf::pacing_rate)
     }
 
-    /// Returns the last announced rate level, for a controller with discrete rates.
+    /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
+    /// `udpm`.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.controller.as_ref().and_then(SenderHalf::scale)

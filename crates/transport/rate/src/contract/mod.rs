@@ -49,7 +49,8 @@ pub trait SenderHalf {
     /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout). Excludes [`Permit::At`].
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout); `None` if no timer runs. Excludes the times of
+    /// [`Permit::At`].
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -60,7 +61,7 @@ pub trait SenderHalf {
         false
     }
 
-    /// Returns the current state.
+    /// Returns the current state: rates, window, round-trip time and losses, as far as the controller has them.
     fn status(&self) -> Status;
 
     /// Returns the pacing rate of [`status`](Self::status).
@@ -73,7 +74,8 @@ pub trait SenderHalf {
         Setbacks::default()
     }
 
-    /// Returns the rate level that the receiver announced, for a controller with discrete rates.
+    /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
+    /// `udpm`.
     fn scale(&self) -> Option<Scale> {
         None
     }
@@ -114,7 +116,7 @@ pub trait ReceiverHalf {
     /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout); `None` if no timer runs.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }

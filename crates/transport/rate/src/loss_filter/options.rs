@@ -31,7 +31,7 @@ pub struct UddjOptions {
     /// Times at which the congestion flag is computed.
     pub update: UddjUpdate,
     /// Margin m of the congestion flag, from 0 to below 1: a utilization of the bottleneck of at least 1 - m sets the
-    /// flag. 0: only above 1, as in the paper.
+    /// flag. 0: only above 1, as in the UDDJ-TFRC paper.
     pub margin: f64,
     /// Whether the bottleneck counts as busy if jitter and queue are both zero.
     pub busy_at_zero: bool,
@@ -64,7 +64,8 @@ pub enum UddjAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {
-    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3).
+    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3 of the UDDJ-TFRC
+    /// paper).
     #[default]
     RoundTripAndLoss,
     /// Every round trip.

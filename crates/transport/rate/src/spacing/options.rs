@@ -9,7 +9,7 @@ const MIN_GAP: Duration = Duration::from_micros(1);
 /// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
 const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Options of `spacing`.
+/// Options of the controller `spacing`, packet spacing by feedback.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingOptions {
@@ -41,7 +41,7 @@ pub struct SpacingOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
-    /// The gap doubles in any case (the ad-hoc protocol, section 2.1).
+    /// The gap doubles in any case (the ad-hoc protocol, section 2.1 of the packet spacing paper).
     None,
     /// The loss is attributed to the newest decision, although the reported packets were sent before it.
     Newest,
@@ -67,8 +67,8 @@ pub enum Shorten {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
-    /// Initial round-trip time, never updated: from the handshake, or from a first packet sent alone (the paper's
-    /// ping).
+    /// Initial round-trip time, never updated: from the handshake, or from a first packet sent alone (the ping of the
+    /// packet spacing paper).
     Base,
     /// Minimum round-trip time so far.
     Least,

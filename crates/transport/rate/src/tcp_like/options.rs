@@ -13,7 +13,8 @@ const MAX_DELAYED_ACK: Duration = Duration::from_millis(500);
 /// Minimum timeout of RFC 6298, the upper bound of a useful clock granularity.
 const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 
-/// Options of `tcp-like`. Windows are in data packets; a size in bytes is divided by that of a full packet.
+/// Options of the controller `tcp-like` (CCID 2: RFC 4341). Windows are in data packets; a size in bytes is divided by
+/// that of a full packet.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TcpLikeOptions {

@@ -14,7 +14,7 @@ const MAX_GAP: Duration = Duration::from_secs(64);
 /// Coarsest useful clock: the minimum timeout of RFC 6298.
 const MAX_TICK: Duration = Duration::from_secs(1);
 
-/// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342).
+/// Options of the controller `tfrc` (CCID 3: RFC 5348, RFC 4342).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TfrcOptions {
@@ -22,7 +22,8 @@ pub struct TfrcOptions {
     pub open_interval: OpenInterval,
     /// Length of the interval before the first loss.
     pub first_interval: FirstInterval,
-    /// Whether history discounting applies (RFC 5348 section 5.5; ns-2 `discount_`); otherwise section 5.4.
+    /// Whether history discounting applies (RFC 5348 section 5.5; ns-2 `discount_`); otherwise the average of RFC 5348
+    /// section 5.4.
     pub discounting: bool,
     /// Weight of the newest interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -33,7 +34,7 @@ pub struct TfrcOptions {
     /// sender's clock and round-trip time on data packets.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub loss_filter: Option<LossFilterKind>,
-    /// Options for `loss_filter = "uddj"`; absent: those of the paper.
+    /// Options for `loss_filter = "uddj"`; absent: those of the UDDJ-TFRC paper.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uddj: Option<UddjOptions>,
     /// Minimum `t_RTO` in the equation, up to 64s (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
