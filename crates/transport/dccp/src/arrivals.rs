@@ -18,8 +18,8 @@ pub struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// Returns the packets whose data did not reach the application: the newest of each run, their
-    /// number, and the reason.
+    /// Returns the runs of packets whose data did not reach the application: the newest packet of each run, the number
+    /// of its packets, and the reason.
     pub fn dropped(&self) -> impl Iterator<Item = (Seq48, u64, DropCode)> + '_ {
         let mut next = self.newest;
         self.dropped.iter().filter_map(move |run| {

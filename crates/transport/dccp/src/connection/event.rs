@@ -16,7 +16,7 @@ pub struct Outgoing<'a> {
     pub packet: Packet<'a>,
     /// ECN codepoint of the IP header, also under UDP (RFC 6773 section 3.5).
     pub ecn: Ecn,
-    /// Whether routers must not fragment the packet (section 14.2).
+    /// Whether routers must not fragment the packet (RFC 4340 section 14.2).
     pub dont_fragment: bool,
     /// Number of the driver's [probe](crate::Connection::probe) if this is its Sync, which may be
     /// sent to another address.
@@ -26,18 +26,18 @@ pub struct Outgoing<'a> {
 /// Event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A listener has created the connection (section 8.5 step 3); reported only by an
+    /// A listener has created the connection (RFC 4340 section 8.5 step 3); reported only by an
     /// [`Endpoint`](crate::Endpoint). The handshake continues.
     Accepted,
     /// The handshake is complete: data may be sent in both directions.
     Connected,
     /// The connection is closed.
     Closed(Closed),
-    /// The maximum datagram size, in bytes, has changed (section 14).
+    /// The maximum datagram size, in bytes, has changed (RFC 4340 section 14).
     MaximumPacketSize(usize),
     /// The peer has answered the [probe](crate::Connection::probe) with this number.
     ProbeAnswered(u64),
-    /// The peer's application no longer listens, so that no more data is sent (Drop Code 1, section 11.7.2).
+    /// The peer's application no longer listens, so that no more data is sent (Drop Code 1, RFC 4340 section 11.7.2).
     PeerNotListening,
     /// A datagram of this size, in bytes, exceeds the maximum packet size and has been discarded.
     DatagramTooLarge(usize),
@@ -209,7 +209,8 @@ pub struct Counters {
     pub received_marked_packets: u64,
     /// Sequence numbers up to the greatest received that have not arrived (yet), including those that the peer skipped.
     pub missing_packets: u64,
-    /// Missing packets that may have carried data: `missing_packets` less those that NDP Counts cover (section 7.7).
+    /// Missing packets that may have carried data: `missing_packets` less those that NDP Counts cover (RFC 4340 section
+    /// 7.7).
     pub missing_data_packets: u64,
     /// Packets received whose data was delivered.
     pub delivered_packets: u64,

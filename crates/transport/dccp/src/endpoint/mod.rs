@@ -243,7 +243,8 @@ impl<O: Outbox + Default> Endpoint<O> {
         Some(&*self.slots.get(self.slots.index(handle)?)?.connection)
     }
 
-    /// Returns a connection for changes, which take effect with the next [`poll_transmit`](Self::poll_transmit).
+    /// Returns a connection for changes, which take effect with the next [`poll_transmit`](Self::poll_transmit); `None`
+    /// once it was [removed](Self::poll_event).
     pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
         let index = self.slots.index(handle)?;
         self.touch(index);
@@ -256,7 +257,8 @@ impl<O: Outbox + Default> Endpoint<O> {
         Some(&self.slots.get(self.slots.index(handle)?)?.outbox)
     }
 
-    /// Returns the outbox of a connection for changes, and schedules the connection for sending.
+    /// Returns the outbox of a connection for changes, and schedules the connection for sending; `None` once it was
+    /// [removed](Self::poll_event).
     pub fn outbox_mut(&mut self, handle: ConnectionHandle) -> Option<&mut O> {
         let index = self.slots.index(handle)?;
         self.touch(index);
