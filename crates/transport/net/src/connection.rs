@@ -151,8 +151,8 @@ impl Connection {
         self.wait(&self.mailbox.incoming, Some(timeout), |incoming| incoming.receive(datagram))
     }
 
-    /// Polls for a datagram. Only the task that polled last is woken; several tasks should await
-    /// [futures](Self::recv_async) instead.
+    /// Polls for a datagram, which replaces the contents of `datagram`. Only the task that polled last is woken;
+    /// several tasks should await [futures](Self::recv_async) instead.
     ///
     /// # Errors
     ///

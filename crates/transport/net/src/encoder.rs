@@ -12,7 +12,8 @@ use headway_units::{Instant, OptionError, Rate};
 pub struct EncoderOptions {
     /// Fraction of the controller's rate reserved for frames larger than the mean, 0 to 0.9.
     pub headroom: f64,
-    /// Fraction of the last reported rate, 0 to 0.5; smaller changes are not reported.
+    /// Fraction of the last reported rate, 0 to 0.5; smaller changes are not reported, except those that reach `floor`
+    /// or `ceiling`.
     pub dead_band: f64,
     /// Maximum growth of the rate in one second, a factor of 1.01 to 100.
     pub growth: f64,

@@ -319,8 +319,8 @@ impl Endpoint {
         self.shared.inspect(Driver::counters)
     }
 
-    /// Returns the last failed handshake of a peer since the previous call; [`counters`](Self::counters) has their
-    /// number.
+    /// Returns the last failed handshake of a peer since the previous call, if any; [`counters`](Self::counters) has
+    /// the number of all.
     #[must_use]
     pub fn take_refused(&self) -> Option<Refused> {
         self.shared.with(|_, driver| driver.take_refused())
