@@ -29,7 +29,7 @@ macro_rules! controllers {
         /// Receiver half of any controller.
         #[derive(Debug)]
         pub enum Receiver {
-            $( #[doc = concat!("Receiver half of the controller that `kind = \"", $kind, "\"` selects.")] $Variant($receiver), )+
+            $( #[doc = concat!("Receiver half of the controller `", $kind, "`.")] $Variant($receiver), )+
             /// Receiver half of a controller supplied by the program; no scenario can select it.
             External(ExternalReceiver),
         }

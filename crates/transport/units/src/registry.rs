@@ -179,14 +179,14 @@ macro_rules! __registry {
         #[derive(Clone, Debug, PartialEq)]
         pub enum $Options {
             $( #[doc = concat!("Options of the algorithm that `kind = \"", $kind, "\"` selects.")] $Variant($opts), )+
-            $( #[doc = "Options of an algorithm that only code can create; no scenario can select it."] $Code($code_opts), )?
+            $( #[doc = "Options of an algorithm that only code can select, no scenario."] $Code($code_opts), )?
         }
 
         $(#[$machine_meta])*
         #[derive(Debug)]
         pub enum $Machine $(<$G>)? {
             $( #[doc = concat!("State of the algorithm that `kind = \"", $kind, "\"` selects.")] $Variant($machine), )+
-            $( #[doc = "State of an algorithm that only code can create; no scenario can select it."] $Code($code_machine), )?
+            $( #[doc = "State of an algorithm that only code can select, no scenario."] $Code($code_machine), )?
         }
 
         #[allow(unused_macros)]
