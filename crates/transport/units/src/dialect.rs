@@ -27,7 +27,7 @@ pub enum Dialect {
     Linux,
 }
 
-/// Unknown name of a dialect.
+/// Error: the text is not the name of a [`Dialect`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dialect \"{0}\"; known are headway-1 (or headway), rfc, ns2, ns3, linux")]
 pub struct ParseDialectError(String);

@@ -92,7 +92,7 @@ pub struct ConnectionOptions {
     /// Maximum number of connections of a listener in RESPOND, whose handshake is incomplete.
     pub backlog: usize,
 
-    /// Timers and header sizes, whose presets differ between dialects.
+    /// Timers and header sizes, whose presets differ between dialects (`rfc`, `ns2`, `linux`).
     pub expert: ConnectionExpert,
 }
 

@@ -22,7 +22,8 @@ pub struct Media<T = ()> {
     pub expires: Option<Instant>,
     /// Frame and position of the packet in it. `None` if frames are not used.
     pub fragment: Option<Fragment>,
-    /// Queueing method. `None` for the method of its kind ([`Rules::methods`](crate::Rules::methods)) or of the queue.
+    /// Queueing method. `None` for the method of its kind of media ([`Rules::methods`](crate::Rules::methods)), or else
+    /// of the queue.
     pub method: Option<QueueMethod>,
 }
 

@@ -71,8 +71,8 @@ pub struct Trip {
     pub sample: Duration,
     /// Smoothed round-trip time after this sample, with a gain of 1/8.
     pub smoothed: Duration,
-    /// Whether the sample includes a silence of the path. The smoothed time then ignores it, unless it is the first
-    /// sample.
+    /// Whether the sample includes a silence of the path, a time without acknowledgements. The smoothed time then
+    /// ignores it, unless it is the first sample.
     pub silent: bool,
 }
 
@@ -229,7 +229,8 @@ impl<S: SenderHalf> Outbound<S> {
         Some(Trip { sample, smoothed, silent })
     }
 
-    /// Returns whether the round trip of packet `number`, acknowledged at `now`, includes a silence of the path.
+    /// Returns whether the round trip of packet `number`, acknowledged at `now`, includes a silence of the path, a time
+    /// without acknowledgements.
     #[must_use]
     pub fn measures_silence(&self, now: Instant, number: u64) -> bool {
         self.controller.as_ref().is_some_and(|controller| controller.measures_silence(now, number))

@@ -44,7 +44,7 @@ pub struct SenderContext {
     pub rtt: Option<Duration>,
     /// Data of a full packet, without headers: the MPS of a connection, `packetSize_` of an ns-2 agent.
     pub packet_size: Bytes,
-    /// Bytes of headers per packet on this path, as far as the carrier knows them; 0 if unknown.
+    /// Bytes of headers per packet on this path, as far as the transport knows them; 0 if unknown.
     pub header: Bytes,
     /// Rate of the sender's interface, if known.
     pub line_rate: Option<Rate>,

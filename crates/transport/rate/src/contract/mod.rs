@@ -38,7 +38,7 @@ pub trait SenderHalf {
     fn on_application_limited(&mut self, _now: Instant) {}
 
     /// Returns whether [`on_application_limited`](Self::on_application_limited) would change nothing, because no packet
-    /// was sent since its last call. A carrier without data then need not call [`poll_send`](Self::poll_send) either.
+    /// was sent since its last call. A caller without data then need not call [`poll_send`](Self::poll_send) either.
     fn is_application_limited(&self) -> bool {
         false
     }
@@ -97,7 +97,8 @@ pub trait ReceiverHalf {
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
     /// Handles a received packet whose data turned out to be corrupt, which counts as marked (Drop Codes 3 to 7, RFC
-    /// 4340 section 11.7.2). With [`Report::Arrivals`] the carrier reports it to the sender.
+    /// 4340 section 11.7.2). With [`Report::Arrivals`] the transport, such as a DCCP connection, reports it to the
+    /// sender.
     fn on_corrupt(&mut self, _now: Instant, _number: u64) {}
 
     /// Handles the loss of a packet on the channel, not in a queue. Requires [`Need::ChannelLosses`].

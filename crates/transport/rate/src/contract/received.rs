@@ -20,9 +20,9 @@ pub struct Received {
     pub ccval: u8,
     /// Number of packets without data sent just before it, if reported (NDP Count, RFC 4340 section 7.7).
     pub ndp_count: Option<u64>,
-    /// Sender's round-trip time ([`Stamp::rtt`](crate::Stamp::rtt)), if the carrier transmits it.
+    /// Sender's round-trip time ([`Stamp::rtt`](crate::Stamp::rtt)), if the transport carries it on packets.
     pub rtt: Option<Duration>,
-    /// Sender's timing, if the carrier transmits it.
+    /// Sender's timing, if the transport carries it on packets.
     pub timing: Option<Timing>,
     /// Private data of the controller's sender half: [`Stamp::own`](crate::Stamp::own).
     pub own: Own,

@@ -42,7 +42,8 @@ pub enum Permit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sending {
-    /// Packet number, one more than that of the previous packet. The first number is chosen by the carrier.
+    /// Packet number, one more than that of the previous packet. The first number is chosen by the transport, such as a
+    /// DCCP connection.
     pub number: u64,
     /// Data without headers.
     pub size: Bytes,
@@ -64,16 +65,16 @@ impl Sending {
 pub struct Stamp {
     /// CCVal of DCCP, four bits: the window counter of TFRC (RFC 4342 section 8.1).
     pub ccval: u8,
-    /// ECN codepoint, if the carrier uses ECN: ECT(0) for a controller that treats a mark as a loss (RFC 8311), ECT(1)
-    /// for one that responds to marks by RFC 9331, Not-ECT for one that does not respond.
+    /// ECN codepoint, if the transport uses ECN: ECT(0) for a controller that treats a mark as a loss (RFC 8311),
+    /// ECT(1) for one that responds to marks by RFC 9331, Not-ECT for one that does not respond.
     pub ecn: Ecn,
-    /// Sender's round-trip time, for carriers that transmit it on data packets (RFC 5348 section 3.2.1).
+    /// Sender's round-trip time, for transports that carry it on data packets (RFC 5348 section 3.2.1).
     pub rtt: Option<Duration>,
-    /// Sender's `t_RTO`, for carriers that transmit it on data packets (ns-2 `tzero`).
+    /// Sender's `t_RTO`, for transports that carry it on data packets (ns-2 `tzero`).
     pub t_rto: Option<Duration>,
-    /// Counter of the sender's round trips, for carriers that transmit it on data packets (ns-2 `round_id`).
+    /// Counter of the sender's round trips, for transports that carry it on data packets (ns-2 `round_id`).
     pub round: u32,
-    /// Request for an immediate report, for carriers that transmit it on data packets (ns-2 `UrgentFlag`).
+    /// Request for an immediate report, for transports that carry it on data packets (ns-2 `UrgentFlag`).
     pub urgent: bool,
     /// Private data of the controller for its receiver half.
     pub own: Own,

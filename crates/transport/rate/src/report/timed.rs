@@ -41,7 +41,7 @@ pub struct TimedReport<'a> {
 }
 
 impl TimedReport<'_> {
-    /// Report returned by a receiver half; the carrier adds the arrivals.
+    /// Report without arrivals, which a receiver half returns; the transport adds the arrivals.
     pub const EMPTY: Self = TimedReport { clock: Instant::ZERO, arrivals: &[] };
     /// Maximum number of packets in a report, so that it fits into one DCCP option. A receiver half that must report
     /// every packet sends a report before this many have arrived.

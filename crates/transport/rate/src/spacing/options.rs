@@ -29,11 +29,14 @@ pub struct SpacingOptions {
     pub round_trip: SpacingRtt,
     /// Rule for the gap while the application sends less than permitted.
     pub when_limited: WhenLimited,
-    /// Number of round trips without a report after which the gap doubles, as for a loss; 0: never.
+    /// Number of rounds without a report after which the gap doubles, as for a loss; 0: never. A round is a round trip
+    /// plus the time from packet to packet.
     pub silence: u8,
-    /// Whether a silence of any length counts as one loss: the gap then at most doubles.
+    /// Whether a silence (no reports) of any length counts as one loss: after it, the gap is at most twice that from
+    /// before it.
     pub silence_is_one_loss: bool,
-    /// Whether the first report without a loss after a silence restores the gap from before it.
+    /// Whether the next report after the one that ends a silence restores the gap from before the silence, if it shows
+    /// no loss.
     pub remembers_rate: bool,
 }
 

@@ -36,15 +36,17 @@ pub struct TcpLikeOptions {
     /// Whether the first report after a silence (an outage of the path) restarts the flow with slow start from the
     /// initial window.
     pub silence_restarts: bool,
-    /// Whether slow start after a silence ends at the window from before it (RFC 5681 section 3.1).
+    /// Whether slow start after a silence (no reports) ends at the window from before it, or at the slow start
+    /// threshold from before it if that is higher (RFC 5681 section 3.1).
     pub remembers_rate: bool,
     /// Whether round-trip samples that include a silence (no reports) are used. False: they are ignored, by Karn's
     /// algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Whether each timeout during a silence doubles the next (RFC 6298 section 5.5); otherwise only after one minute.
+    /// Whether each timeout during a silence (no reports) doubles the next one (RFC 6298 section 5.5); otherwise only
+    /// those after the first minute of the silence do.
     pub silence_backs_off: bool,
 
-    /// Rules whose presets differ between dialects.
+    /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`).
     pub expert: TcpLikeExpert,
 }
 

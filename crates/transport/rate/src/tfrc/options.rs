@@ -57,20 +57,20 @@ pub struct TfrcOptions {
     /// Whether the first report after a silence (an outage of the path) restarts the flow: slow start without earlier
     /// losses.
     pub silence_restarts: bool,
-    /// Whether slow start after a silence ends at the rate from before it; the rate then grows by one packet per round
-    /// trip (the slow start threshold of RFC 5681 section 3.1).
+    /// Whether slow start after a silence (no reports) ends at the rate from before it; the rate then grows by one
+    /// packet per round trip (the slow start threshold of RFC 5681 section 3.1).
     pub remembers_rate: bool,
     /// Whether round-trip samples that include a silence (no reports) are used. False: they are ignored, by Karn's
     /// algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Longest gap between packets during a silence of up to a minute, or a round trip if that is longer, from 1ms to
-    /// 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
+    /// Longest gap between packets in the first minute of a silence (no reports), or a round trip if that is longer,
+    /// from 1ms to 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub probe_interval: Option<Duration>,
     /// Whether consecutive losses may be several loss events, although no report could be sent between them.
     pub events_in_a_gap: bool,
 
-    /// Rules whose presets differ between dialects, and rules for small packets.
+    /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`), and rules for small packets.
     pub expert: TfrcExpert,
 }
 

@@ -44,7 +44,7 @@ impl Terms {
         UdpmOptions::preset(Dialect::default()).terms()
     }
 
-    /// Checks that these bytes encode scales.
+    /// Checks that these bytes encode rates and interval, as [`scales`](Self::scales) does.
     ///
     /// # Errors
     /// Returns the first problem found.
@@ -56,9 +56,9 @@ impl Terms {
 /// Error of terms that are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermsError {
-    /// Scales of this number of bytes, which is not valid.
+    /// [`Terms::scales`] has this number of bytes, which is not valid.
     Length(usize),
-    /// Unknown form of scales in the first byte.
+    /// The first byte of [`Terms::scales`], which selects its form, has this unknown value.
     Form(u8),
     /// Value that the options of the controller exclude.
     Option(OptionError),
