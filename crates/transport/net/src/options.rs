@@ -155,9 +155,9 @@ impl Options {
         known.or_else(|| ControllerOptions::preset(kind, Dialect::default())).ok_or_else(|| unknown(kind))
     }
 
-    /// Selects the controller of both directions with its options. Some options are [terms](headway_rate::Terms), on
-    /// which both ends agree when they connect: the sender decides the rates of `udpm`, and a receiver whose rules are
-    /// not the default accepts no others.
+    /// Selects the controller of both directions with its options. On some options ([`Terms`](headway_rate::Terms))
+    /// both ends agree when they connect: the sender decides the rates of `udpm`, and a receiver whose rules are not
+    /// the default accepts no others.
     ///
     /// # Errors
     ///

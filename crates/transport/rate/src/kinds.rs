@@ -120,7 +120,8 @@ impl ControllerOptions {
         self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
     }
 
-    /// Returns the parameters that both halves agree on before the first data packet, if any.
+    /// Returns the parameters that both endpoints agree on before the first data packet: rates and rules of `udpm`;
+    /// `None` for all other controllers.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
         match self {
@@ -129,13 +130,15 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns whether [`terms`](Self::terms) is `Some`.
+    /// Returns whether both endpoints must agree on parameters of this controller: whether [`terms`](Self::terms) is
+    /// `Some`.
     #[must_use]
     pub const fn has_terms(&self) -> bool {
         matches!(self, Self::Udpm(_))
     }
 
-    /// Checks that the [`terms`](Self::terms) can be encoded for their negotiation.
+    /// Checks that the [`terms`](Self::terms), parameters that both endpoints agree on, can be encoded for their
+    /// negotiation.
     ///
     /// # Errors
     /// Returns the key whose value cannot be encoded.
@@ -146,7 +149,8 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns these options with the terms that both peers have agreed on. Controllers without terms are unchanged.
+    /// Returns these options with the parameters `terms` that both endpoints have agreed on. Options of controllers
+    /// without such parameters, all but `udpm`, are unchanged.
     ///
     /// # Errors
     /// Returns an error for invalid terms.

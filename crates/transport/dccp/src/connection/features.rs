@@ -23,8 +23,9 @@ impl Connection {
         self.reverse.set_ack_ratio(ratio);
     }
 
-    /// Returns the options of the two current controllers, with the negotiated [terms](headway_rate::Terms): that of
-    /// this endpoint's data, then that of the peer's data. `None` if the CCID has no controller.
+    /// Returns the options of the two current controllers, with the negotiated parameters
+    /// ([`Terms`](headway_rate::Terms)): that of this endpoint's data, then that of the peer's data. `None` if the CCID
+    /// has no controller.
     #[must_use]
     pub fn controllers(&self) -> [Option<ControllerOptions>; 2] {
         [Side::Local, Side::Remote].map(|side| self.controller(side))

@@ -23,7 +23,7 @@ const NUMBER: usize = 5;
 /// Maximum number of rates in a list: a feature value has at most 252 bytes (RFC 4340 sections 5.8 and 6.1).
 const MAX_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
 
-/// Parameters that both halves of a controller agree on before the first data packet.
+/// Parameters of a controller that both endpoints agree on before the first data packet: rates and rules of `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Rates and interval, encoded in at most 252 bytes. Decided by the data sender.
@@ -38,7 +38,7 @@ impl Terms {
     /// measured (0), by the one-way delay (1) or its minimum (2).
     pub const RULES: [u8; 10] = [0, 4, 2, 6, 1, 5, 9, 13, 17, 21];
 
-    /// Returns the terms of a connection without negotiation: ten rates in steps of 0.2 Mb/s.
+    /// Returns the parameters of a connection without negotiation: ten rates in steps of 0.2 Mb/s.
     #[must_use]
     pub fn initial() -> Self {
         UdpmOptions::preset(Dialect::default()).terms()
@@ -53,7 +53,7 @@ impl Terms {
     }
 }
 
-/// Error of terms that are not acceptable.
+/// Error of [`Terms`] that are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermsError {
     /// [`Terms::scales`] has this number of bytes, which is not valid.
