@@ -56,10 +56,10 @@ impl Feature {
     /// Whether Data Checksums are verified (RFC 4340 section 9.3.1).
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
     /// Rate levels, encoded in up to 252 bytes, for an experimental CCID whose endpoints agree on parameters
-    /// ([`Terms`](headway_rate::Terms)); located at the HC-Sender (RFC 4340 section 10.3).
+    /// ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALES: Self = Self(128);
     /// Rules by which the HC-Receiver chooses a rate level, for an experimental CCID whose endpoints agree on
-    /// parameters ([`Terms`](headway_rate::Terms)); located at the HC-Sender (RFC 4340 section 10.3).
+    /// parameters ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALE_RULES: Self = Self(129);
     /// Whether the receiver of CCID 3 sends Loss Event Rates (RFC 4342 section 8.4).
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
