@@ -121,7 +121,7 @@ impl Connection {
         self.mailbox.backlog.until(|backlog| backlog.poll_below(limit)).await;
     }
 
-    /// Waits for a datagram and replaces the contents of `datagram` by it.
+    /// Waits for a datagram and replaces the contents of `datagram` with it.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl Connection {
         self.wait(&self.mailbox.incoming, Some(timeout), |incoming| incoming.receive(datagram))
     }
 
-    /// Polls for a datagram. Only the task that polled last is woken; several tasks should await
-    /// [futures](Self::recv_async) instead.
+    /// Polls for a datagram, which replaces the contents of `datagram`. Only the task that polled last is woken;
+    /// several tasks should await [futures](Self::recv_async) instead.
     ///
     /// # Errors
     ///
@@ -171,21 +171,22 @@ impl Connection {
         self.mailbox.incoming.until(|incoming| incoming.receive(datagram)).await
     }
 
-    /// Waits for the next event; `None` once the connection is closed. The last
-    /// [`Options::events`](crate::Options::events) unread events are kept.
+    /// Waits for the next event. Returns `None` once the connection is closed and its last event is read. At most
+    /// [`Options::events`](crate::Options::events) unread events are kept: the newest.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
         self.wait(&self.mailbox.events, None, Events::next)?
     }
 
-    /// Waits for the next event for at most `timeout`.
+    /// Waits for the next event for at most `timeout`. Returns `None` after the timeout, and once the connection is
+    /// closed and its last event is read.
     #[must_use]
     pub fn event_timeout(&self, timeout: Duration) -> Option<Event> {
         self.wait(&self.mailbox.events, Some(timeout), Events::next)?
     }
 
-    /// Polls for an event. Only the task that polled last is woken; several tasks should await
-    /// [futures](Self::event_async) instead.
+    /// Polls for an event; `None` once the connection is closed and its last event is read. Only the task that polled
+    /// last is woken; several tasks should await [futures](Self::event_async) instead.
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
         self.mailbox.events.poll(context, Events::next)
     }
@@ -217,15 +218,15 @@ impl Connection {
         self.mailbox.rate()
     }
 
-    /// Returns the last scale announced by the peer, under a controller with a ladder of rates. [`Event::Scale`]
-    /// reports each change.
+    /// Returns the rate level that the peer announced last; `None` before the first one, and for controllers without
+    /// discrete rates (only `udpm` has them). [`Event::Scale`] reports each change.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.mailbox.scale()
     }
 
-    /// Returns the rate of the encoding to send now: that of the announced [scale](Self::scale), otherwise
-    /// [`rate`](Self::rate).
+    /// Returns the rate of the encoding to send now: that of the announced [rate level](Self::scale), otherwise
+    /// [`rate`](Self::rate). `None` if neither is known.
     #[must_use]
     pub fn encoding_rate(&self) -> Option<Rate> {
         self.scale().map(|scale| scale.rate).or_else(|| self.rate())

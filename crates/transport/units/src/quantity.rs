@@ -189,7 +189,7 @@ pub enum QueueSize {
     Bytes(Bytes),
 }
 
-/// Level of a queue's average, possibly fractional. Text: `"7.5packets"` or `"2500B"`.
+/// Threshold for the average length of a queue, possibly fractional. Text: `"7.5packets"` or `"2500B"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub enum Threshold {
     /// Number of packets.

@@ -14,7 +14,7 @@ pub enum Full {
     /// Drops the oldest of the least urgent packets, even if it is more urgent than the new one (Linux
     /// `qpolicy_prio_worst_skb`; the ring as described by the authors of SFDPS).
     DropLeastUrgent,
-    /// Drops the oldest packet that is already late; otherwise the oldest of the least urgent packets, including the
+    /// Drops the oldest packet that would arrive late; otherwise the oldest of the least urgent packets, including the
     /// new one.
     DropWorst,
 }
