@@ -18,10 +18,10 @@ pub struct Options {
     pub packet: Forgery,
     /// Direction of the forged packets.
     pub towards: Direction,
-    /// Time between two packets, at least 1us.
+    /// Time between two forged packets, at least 1us.
     pub interval: Duration,
-    /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With fewer than 48, it observes
-    /// the path and guesses within a range of 2^n around the next numbers.
+    /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With 48, numbers are random. With
+    /// fewer, an on-path attacker guesses within a range of 2^unknown_bits around the next number.
     #[schemars(range(max = 48))]
     pub unknown_bits: u32,
     /// Size of the data in packets of type `data` and `data-ack`, at most 9000B.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Probability that a packet is delayed.
     pub share: Probability,
-    /// Time by which a delayed packet is delayed.
+    /// Delay of a delayed packet. Later packets may overtake it.
     pub delay: Duration,
 }
 

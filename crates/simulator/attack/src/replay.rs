@@ -13,11 +13,11 @@ const MAX_COPIES: u32 = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is replayed.
+    /// Probability that copies of a packet are sent later.
     pub share: Probability,
-    /// Delay between the packet and its copies.
+    /// Time from the forwarding of the original packet to the sending of its copies.
     pub after: Duration,
-    /// Number of copies, 1 to 1000, sent together.
+    /// Number of copies of a replayed packet, 1 to 1000, sent together.
     #[schemars(range(min = 1, max = 1000))]
     pub copies: u32,
 }

@@ -40,9 +40,9 @@ pub struct Credit {
 /// What happens to unused credit. A sender never pays with future credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// It expires, unless a packet is queued that it partly pays for.
+    /// The credit expires, unless a packet is queued that it partly pays for.
     Lapses,
-    /// It is kept without limit for packets created later: the looser bound.
+    /// The credit is kept without limit for packets created later. This gives the looser bound.
     Kept,
 }
 

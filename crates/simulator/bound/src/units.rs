@@ -31,7 +31,7 @@ pub struct UnitBound {
     pub by_priority: BTreeMap<u8, Share>,
     /// Number of slots that carry a packet on time.
     pub used: u64,
-    /// Number of other slots: idle, or available for late packets.
+    /// Number of slots that carry no packet on time.
     pub unused: u64,
 }
 

@@ -5,7 +5,7 @@ use headway_record::DelaySummary;
 use headway_units::{Duration, counted};
 use serde::Serialize;
 
-/// Report of a run since its start.
+/// Report of a proxy's run since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Elapsed time, in s.

@@ -8,10 +8,10 @@ use headway_units::Dialect;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
-    /// A random draw for each time; no actor is favored.
+    /// A random order, drawn separately for each time, so that no flow or link is favored.
     #[default]
     Drawn,
-    /// The order of scheduling, exactly as in ns-2, with times as ns-2's floating-point sums.
+    /// The order in which the events were scheduled, exactly as in ns-2, with times as ns-2's floating-point sums.
     Scheduled,
 }
 

@@ -5,12 +5,12 @@ use crate::path::Path;
 use crate::suggest::{printable, quoted};
 use std::fmt;
 
-/// Place of a problem.
+/// Place of a problem: in the scenario, or in an argument of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The whole scenario.
     File,
-    /// Line and column in its text.
+    /// Line and column in the text of the scenario.
     Line {
         /// Line, from 1.
         line: usize,
@@ -58,7 +58,7 @@ pub struct Problem {
     pub file: String,
     /// Place in the file or on the command line.
     pub place: Place,
-    /// Key, such as `link[0].queue.limit`; empty if the problem has no key.
+    /// Key that the problem concerns, such as `link[0].queue.limit`; empty if there is none.
     pub key: String,
     /// What is wrong and what is allowed.
     pub message: String,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Loss probability of a packet. Required, unless `changes` set it later; 0 until then.
+    /// Loss probability of a packet until the first of `changes`. Required without `changes`; with them, 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
     /// Where packets are lost.
@@ -24,7 +24,7 @@ pub struct Options {
 pub struct Change {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Loss probability of a packet from then on.
+    /// Loss probability of a packet from the time of the change on.
     pub probability: Probability,
 }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// File with the trace: 0 (delivered) or 1 (lost) for each packet, or lines of seconds and loss probability.
+    /// File with the trace: 0 (delivered) or 1 (lost) for each packet, repeated after the last one; or lines of a time
+    /// in seconds and the loss probability from then on.
     pub file: String,
     /// Where packets are lost.
     pub place: Place,

@@ -31,7 +31,8 @@ impl QueueMethod {
     }
 }
 
-/// Methods of messages without a method, by kind of media. Kinds without an entry use the method of the queue.
+/// Queueing methods of packets that the source gives no method, by kind of media. Kinds without an entry use the method
+/// of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -39,22 +40,22 @@ impl QueueMethod {
     serde(deny_unknown_fields, rename_all = "kebab-case", default)
 )]
 pub struct KindMethods {
-    /// Method of data.
+    /// Queueing method of data.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub data: Option<QueueMethod>,
-    /// Method of audio.
+    /// Queueing method of audio.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub audio: Option<QueueMethod>,
-    /// Method of video without a frame type.
+    /// Queueing method of video without a frame type.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video: Option<QueueMethod>,
-    /// Method of I frames.
+    /// Queueing method of I frames.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_i: Option<QueueMethod>,
-    /// Method of P frames.
+    /// Queueing method of P frames.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_p: Option<QueueMethod>,
-    /// Method of B frames.
+    /// Queueing method of B frames.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_b: Option<QueueMethod>,
 }

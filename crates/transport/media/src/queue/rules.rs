@@ -35,7 +35,7 @@ pub struct Rules {
     /// `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
-    /// Methods of messages without a method, by kind of media.
+    /// Queueing methods of packets that the source gives no method, by kind of media.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "KindMethods::is_empty"))]
     pub methods: KindMethods,
 }

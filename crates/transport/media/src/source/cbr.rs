@@ -40,8 +40,8 @@ pub struct CbrOptions {
     pub random_start: bool,
     /// Whether each interval varies uniformly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
-    /// Whether a write due exactly at the stop is sent, and one due at a change precedes it, if the floating-point sum
-    /// of start and intervals is below it (ns-2).
+    /// Whether times of writes are compared with the stop and with changes as the floating-point sum of start and
+    /// intervals (ns-2). A write due exactly at the stop is then sent if rounding makes its sum smaller.
     pub stop_by_sum: bool,
     /// Changes of the rate, in increasing order of time from the start of the run.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
@@ -62,9 +62,9 @@ pub struct CbrOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Change {
-    /// Time from the start of the run.
+    /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Bit rate after the pending write, at least 1bps.
+    /// Bit rate after the change, at least 1bps. The next write keeps its time; later ones use the new rate.
     pub rate: Rate,
 }
 

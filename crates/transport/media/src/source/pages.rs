@@ -30,7 +30,8 @@ pub struct PagesOptions {
     /// Number of users who read page after page, 1 to 10000; absent: 1. Excludes `arrivals`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub users: Option<u32>,
-    /// Arrivals of pages, independent of earlier pages; absent if users read.
+    /// Arrivals of page requests, independent of earlier pages; absent with `users`, who request a page after they have
+    /// read the previous one.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
     /// Mean of the exponential time from the completion of a page to the user's next request, at least 1us.
@@ -94,11 +95,12 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
-    /// Minimum of X, which means no embedded object; at least 1.
+    /// Minimum of X, at least 1. The number of embedded objects is X minus this minimum, rounded, where X is Pareto
+    /// distributed.
     pub minimum: u32,
     /// Shape parameter, above 0 and at most 100.
     pub shape: f64,
-    /// Maximum of X, above `minimum` by at most 1000.
+    /// Upper limit of the Pareto distributed X, above `minimum` by at most 1000. A larger X is set to it.
     pub maximum: u32,
 }
 

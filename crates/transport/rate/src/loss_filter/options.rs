@@ -10,7 +10,8 @@ use headway_units::{Duration, OptionError, Rate};
 pub enum LossFilterKind {
     /// Losses while the bottleneck is estimated to be busy, by the jitter of one-way delays (UDDJ-TFRC).
     Uddj,
-    /// Losses that are more frequent with longer queues or at higher sending rates than without.
+    /// The part of the losses that longer queues or higher sending rates explain: how much more frequent losses are
+    /// with them.
     Guarded,
     /// Losses followed by a delay that is long for the number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
     Zigzag,

@@ -41,11 +41,13 @@ pub struct SpacingOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
-    /// The gap doubles in any case (the ad-hoc protocol, section 2.1).
+    /// The gap doubles after every loss (the ad-hoc protocol, section 2.1).
     None,
-    /// The loss is attributed to the newest decision, although the reported packets were sent before it.
+    /// The loss is attributed to the newest decision, although the reported packets were sent before it. If that
+    /// decision shortened the gap, the previous gap is restored.
     Newest,
-    /// The loss is attributed to the decision under which the lost packets were sent. Older reports are ignored.
+    /// The loss is attributed to the decision under which the lost packets were sent. If that decision shortened the
+    /// gap, the previous gap is restored. Older reports are ignored.
     InForce,
 }
 
@@ -53,11 +55,13 @@ pub enum Damping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
-    /// By `packets` more per round trip: R / (R / (tx + ps) + packets) - tx.
+    /// By `packets` more packets per round trip: the new gap is R / (R / (tx + ps) + packets) - tx, where R is the
+    /// round-trip time, tx the transmission time of a packet and ps the old gap.
     Rate,
-    /// By `step`.
+    /// The gap shortens by `step`.
     Step,
-    /// To `factor` times the gap. With 0.5, restoring equals doubling, so damping has no effect.
+    /// The gap shortens to `factor` times the old gap. With 0.5, restoring the old gap equals doubling, so that damping
+    /// has no effect.
     Factor,
 }
 
@@ -65,7 +69,8 @@ pub enum Shorten {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
-    /// Initial round-trip time, never updated: from the carrier, or from a first packet sent alone (the paper's ping).
+    /// Initial round-trip time, never updated: known by the transport, or measured with a first packet that is sent
+    /// alone (the paper's ping).
     Base,
     /// Minimum so far.
     Least,

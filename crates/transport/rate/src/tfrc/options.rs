@@ -155,11 +155,14 @@ pub enum LossEvents {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum OpenInterval {
-    /// From `S_A` to the last packet before an undeclared missing one (Skip Length, RFC 4342 section 6.1).
+    /// From `S_A`, the first packet of the interval, to the last packet before a missing one that is not declared lost
+    /// yet (Skip Length, RFC 4342 section 6.1).
     ToFirstHole,
-    /// From `S_A` to the highest number received, including undecided packets (RFC 5348 section 5.3).
+    /// From `S_A`, the first packet of the interval, to the highest number received, including missing packets not
+    /// declared lost yet (RFC 5348 section 5.3).
     ToHighest,
-    /// From the packet after `S_A` to the highest number received: the loss counts in the interval that it ends (ns-2).
+    /// From the packet after `S_A`, the lost packet that starts the interval, to the highest number received: the loss
+    /// counts in the interval that it ends (ns-2).
     AfterLoss,
 }
 
