@@ -12,20 +12,20 @@ pub struct Outcome<'a> {
     pub scenario: &'a Scenario,
     /// The summary of the run.
     pub summary: &'a Summary,
-    /// Samples over time, if the scenario records them.
+    /// Time series of the run, if the scenario records them.
     pub series: Option<&'a SeriesTable>,
 }
 
 /// A metric of a paper that is computed by a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Name that claims refer to; it ends in the unit.
+    /// Name by which claims refer to the metric; it ends in the unit.
     pub name: &'static str,
-    /// Unit as printed.
+    /// Unit of the metric, as printed.
     pub unit: &'static str,
-    /// Decimals in tables.
+    /// Number of decimals with which tables print the metric.
     pub decimals: usize,
-    /// Computes the metric; none if it does not apply to the run.
+    /// Function that computes the metric; it returns `None` if the metric does not apply to the run.
     pub of: fn(&Outcome<'_>) -> Option<f64>,
 }
 
@@ -55,11 +55,11 @@ pub struct Metrics {
 /// Name and format of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// Name that claims refer to.
+    /// Name by which claims refer to the metric.
     pub name: &'a str,
-    /// Unit as printed.
+    /// Unit of the metric, as printed.
     pub unit: &'a str,
-    /// Decimals in tables.
+    /// Number of decimals with which tables print the metric.
     pub decimals: usize,
 }
 

@@ -20,7 +20,7 @@ pub enum Error {
     /// One of several runs failed.
     #[error("{label}: {error}")]
     OfRun { label: String, error: Box<Self> },
-    /// No record has a number that a metric names.
+    /// A metric names a number that no record has.
     #[error("{0}")]
     Metric(headway_record::ExpressionError),
     #[error(transparent)]

@@ -72,13 +72,13 @@ fn text(file: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
 /// Source of a scenario.
 #[derive(Debug)]
 pub struct ScenarioText {
-    /// Name of the file, for messages.
+    /// Name of the scenario file, for messages.
     pub file: String,
-    /// The text.
+    /// Text of the scenario, in TOML.
     pub text: String,
     /// The caller's overrides.
     pub overrides: Vec<Override>,
-    /// The files that the scenario names.
+    /// Reader of the files that the scenario names.
     pub files: ScenarioFiles,
 }
 

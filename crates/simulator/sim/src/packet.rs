@@ -25,9 +25,9 @@ pub struct Packet {
     pub ecn: Ecn,
     /// DSCP.
     pub dscp: Dscp,
-    /// Whether it is sent from the flow's sender to its sink.
+    /// Whether the packet is sent from the flow's sender to its receiver.
     pub forward: bool,
-    /// Number in the run, from 0, in the order of sending.
+    /// Number of the packet in the run, from 0, in the order of sending.
     pub uid: u64,
     /// Time at which it was sent.
     pub sent: Instant,
@@ -173,9 +173,9 @@ pub enum Body {
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
     Tcp(TcpPacket),
-    /// A datagram of the carrier `agent`.
+    /// A data packet of a rate controller without a handshake, as of ns-2's agents.
     Numbered(Box<Numbered>),
-    /// A report of the carrier `agent`.
+    /// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
     Report(Box<ReportBody>),
     /// A DCCP packet.
     Dccp(Box<DccpPacket>),
@@ -208,14 +208,14 @@ impl Data {
         deadline: Instant::FAR_FUTURE,
     };
 
-    /// Returns the frame, as described by this packet.
+    /// Returns the frame of media to which this data belongs.
     #[inline]
     #[must_use]
     pub const fn frame(&self) -> WrittenFrame {
         WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
     }
 
-    /// Returns the frame if this is its first packet.
+    /// Returns the frame of media if this is the data of its first packet.
     #[inline]
     #[must_use]
     pub fn begins(&self) -> Option<WrittenFrame> {
@@ -249,7 +249,8 @@ pub struct RawPacket {
     pub(crate) to: RawEnd,
     /// Number of the attacker.
     pub(crate) attacker: u32,
-    /// Original data, if it is a changed packet of the flow.
+    /// Application data of the original packet, if an attacker changed a packet of the flow; [`Data::NONE`] for other
+    /// packets.
     pub data: Data,
 }
 
@@ -276,17 +277,17 @@ pub enum Sending {
 /// A TCP packet: the fields of a [`Segment`] that its [`Packet`] does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket {
-    /// [`Segment::seq`].
+    /// Number of the segment, or the next expected number in an acknowledgement ([`Segment::seq`]).
     pub seq: u64,
-    /// [`Segment::echo`].
+    /// Send time of the packet that the peer responds to ([`Segment::echo`]).
     pub echo: Instant,
-    /// [`Segment::sack`].
+    /// SACK blocks of an acknowledgement ([`Segment::sack`]).
     pub sack: SackBlocks,
-    /// [`Segment::is_ack`].
+    /// Whether this is an acknowledgement ([`Segment::is_ack`]).
     pub is_ack: bool,
-    /// [`Segment::ece`].
+    /// ECN-Echo flag ([`Segment::ece`]).
     pub ece: bool,
-    /// [`Segment::cwr`].
+    /// Congestion Window Reduced flag ([`Segment::cwr`]).
     pub cwr: bool,
     /// Kind of transmission.
     pub sending: Sending,
@@ -325,35 +326,35 @@ impl TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Number in the flow, from 0.
+    /// Number of the packet among those of its type in the flow, from 0.
     pub sequence: u64,
     /// Contents.
     pub data: Data,
 }
 
-/// A datagram of the carrier `agent`. Its send time is [`Packet::sent`].
+/// A data packet of a rate controller without a handshake, as of ns-2's agents. Its send time is [`Packet::sent`].
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// Number in the flow, from 0.
+    /// Number of the packet among those of its type in the flow, from 0.
     pub number: u64,
     /// Contents.
     pub data: Data,
     /// Header fields set by the controller.
     pub stamp: Stamp,
-    /// Number of datagrams per acknowledgement that the sender asks for; 0: the receiver's controller decides.
+    /// Number of datagrams per acknowledgement that the sender requests; 0: the receiver's controller decides.
     pub ack_ratio: u16,
 }
 
-/// A report of the carrier `agent`.
+/// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
 #[derive(Clone, Debug)]
 pub struct ReportBody {
-    /// Number in the flow, from 0.
+    /// Number of the packet among those of its type in the flow, from 0.
     pub number: u64,
-    /// Greatest number received.
+    /// Greatest number of a received datagram.
     pub acknowledged: u64,
-    /// Send time of that datagram, by its sender's clock.
+    /// Send time of the datagram [`acknowledged`](Self::acknowledged), by the clock of its sender.
     pub echo: Instant,
-    /// Time since that datagram arrived.
+    /// Time from the arrival of the datagram [`acknowledged`](Self::acknowledged) to the sending of this report.
     pub held: Duration,
     /// Contents of the report.
     pub numbers: ReportNumbers,
@@ -368,7 +369,7 @@ pub enum ReportNumbers {
     Tfrc(TfrcNumbers),
     /// The receiver's clock, and received and lost datagrams with arrival times.
     Timed(Instant, Box<[TimedArrival]>),
-    /// Report encoded by the controller.
+    /// Report in a format of the controller itself.
     Own(headway_rate::Own),
 }
 

@@ -56,7 +56,7 @@ pub enum IpError {
     /// The DSCP has more than six bits.
     #[error("DSCP {dscp} is out of range; expected 0 to 63")]
     Dscp {
-        /// The given value.
+        /// DSCP that is out of range.
         dscp: u8,
     },
 }

@@ -35,9 +35,9 @@ pub struct LinkFlowSummary {
 /// Statistics of the gaps between packets, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapSummary {
-    /// Mean.
+    /// Mean gap, in s.
     pub mean: f64,
-    /// Population standard deviation.
+    /// Population standard deviation of the gaps, in s.
     pub std: f64,
 }
 
@@ -112,7 +112,7 @@ impl ByFlow {
         self.counts_mut(flow).copied += 1;
     }
 
-    /// Records a drop at `now`, before the transmission.
+    /// Records that a packet of the flow was dropped at `now`, before its transmission.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
@@ -126,7 +126,7 @@ impl ByFlow {
         }
     }
 
-    /// Records a loss at `now`, after the transmission, which leaves no hole between transmissions.
+    /// Records that a packet of the flow was lost at `now`, after its transmission.
     pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
@@ -164,7 +164,8 @@ impl ByFlow {
         }
     }
 
-    /// Reverts a call of [`sent`](Self::sent) if the run stops at `cut`, before the transmission starts.
+    /// Reverts a call of [`sent`](Self::sent) if the run stops at `cut`, before the transmission starts. Also discards
+    /// the statistics of gaps of this flow.
     pub fn cut(&mut self, measured: &Measured, cut: Instant, start: Instant, flow: FlowId, bytes: u32) {
         if start > cut && measured.contains(start) && start < measured.until {
             let counts = self.counts_mut(flow);

@@ -16,7 +16,7 @@ pub struct ChartBox {
     pub x: f64,
     /// Width in units of `x`; on a logarithmic axis, in decades.
     pub width: f64,
-    /// Samples. NaN and magnitudes above 10^15 are omitted.
+    /// Samples that the box summarizes. NaN and magnitudes above 10^15 are omitted.
     pub samples: Vec<f64>,
 }
 

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Users or applications are affected.
+    /// A problem that affects users or applications.
     Problem,
-    /// Information.
+    /// Information, not necessarily a problem.
     Note,
 }
 
-/// Result of a rule.
+/// Something notable in a record, found by one of the rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Start of the finding, in s since the start of the run.
@@ -23,9 +23,9 @@ pub struct Finding {
     pub time_to_s: f64,
     /// Severity.
     pub severity: Severity,
-    /// Name of the flow or of the link direction.
+    /// Name of the flow or of the link direction that the finding concerns.
     pub subject: String,
-    /// One sentence without a full stop.
+    /// Description of the finding: one sentence without a full stop.
     pub text: String,
 }
 
