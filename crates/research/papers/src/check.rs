@@ -14,7 +14,7 @@ pub enum Bound {
     Within {
         /// Expected value.
         value: f64,
-        /// Tolerance, in the metric's unit.
+        /// Maximum distance from `value`, in the metric's unit.
         tolerance: f64,
     },
     /// At most `tolerance` times `value` away from it.
@@ -28,7 +28,7 @@ pub enum Bound {
     Factor {
         /// Expected value, above 0.
         value: f64,
-        /// Factor, 1 or more.
+        /// Maximum factor between the number and `value`, 1 or more.
         tolerance: f64,
     },
     /// At most this value.

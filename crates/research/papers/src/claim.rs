@@ -32,15 +32,15 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A measured number.
+    /// The claim states a measured number.
     Number,
-    /// One quantity is larger than another.
+    /// The claim states that one quantity is larger than another.
     Ordering,
-    /// One quantity grows or falls with another.
+    /// The claim states that one quantity grows or falls with another.
     Trend,
-    /// The form of a curve.
+    /// The claim states the form of a curve.
     Shape,
-    /// A rule or a formula.
+    /// The claim states a rule or a formula.
     Definition,
     /// A setting of the experiments. It is read back from the runs and is not a result.
     Input,
@@ -57,7 +57,7 @@ pub struct Claim {
     pub kind: Kind,
     /// Place of the claim in the paper, such as a figure or a section.
     pub place: String,
-    /// Statement of the paper.
+    /// Statement of the paper that is tested.
     pub statement: String,
     /// Number that the paper states; `None` if it states none.
     pub paper: Option<f64>,
@@ -181,7 +181,7 @@ struct WrittenExplain {
     check: Vec<WrittenCheck>,
 }
 
-/// Error in a claim.
+/// Error in a `[[claim]]` of `claims.toml`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

@@ -20,7 +20,7 @@ pub struct Inferred {
     pub parameter: String,
     /// Value that the experiments use.
     pub value: String,
-    /// Reason for the choice.
+    /// Reason for the chosen value.
     pub why: String,
 }
 
@@ -51,7 +51,7 @@ pub struct Claims {
     pub cells: Vec<Cell>,
     /// Claims, in the order of the file.
     pub claims: Vec<Claim>,
-    /// Metrics of the runs.
+    /// Metrics that are computed for each run.
     pub metrics: Metrics,
     pub(crate) seeds: Seeds,
     pub(crate) tables: Vec<Table>,

@@ -5,7 +5,7 @@ use headway_record::{Expression, ExpressionError, FlowSummary, Names, Numbers, S
 use headway_scenario::Scenario;
 use serde::Deserialize;
 
-/// A finished run.
+/// A finished run of an experiment, from which metrics are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome<'a> {
     /// The scenario of the run.
@@ -68,7 +68,7 @@ impl Metrics {
         Self { built_in, expressions }
     }
 
-    /// Returns every metric, functions first.
+    /// Returns every metric: those computed by functions, then those computed by expressions.
     pub fn iter(&self) -> impl Iterator<Item = Shown<'_>> {
         let built_in = self.built_in.iter().map(|&Metric { name, unit, decimals, .. }| Shown { name, unit, decimals });
         let expressions = self.expressions.iter().map(|metric| Shown {

@@ -10,7 +10,7 @@ pub struct Number {
     pub mean: f64,
     /// Half the width of the mean's 95 % confidence interval; `None` (null in JSON) for a single run or equal runs.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs over which the mean is taken.
     pub runs: usize,
 }
 

@@ -30,7 +30,7 @@ pub struct Reading {
     metrics: BTreeMap<String, String>,
 }
 
-/// Error in a reading.
+/// Error in a `[[reading]]` of `claims.toml`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

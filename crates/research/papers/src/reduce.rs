@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
-    /// Value of the only cell.
+    /// Value of the only cell (experiment).
     #[default]
     Value,
     /// First cell minus the second.
@@ -22,7 +22,7 @@ pub enum Reduce {
     LargestRise,
     /// Position of the largest value, from 1; the first one of equal values.
     Peak,
-    /// Mean over the cells.
+    /// Mean over the values of the cells (experiments).
     Mean,
     /// Two curves: mean over points of the first curve minus the second.
     MeanDifference,

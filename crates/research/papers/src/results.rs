@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Profile, seeds and times of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunDetails {
-    /// `default` or `full`.
+    /// Profile of the runs: `default` or `full`.
     pub profile: String,
     /// Number of seeds of each cell; seeds start at 1.
     pub seeds: u64,
@@ -54,7 +54,7 @@ pub struct Results {
     pub version: String,
     /// Profile, seeds and times of the runs.
     pub ran: RunDetails,
-    /// Means, by cell and metric.
+    /// Means of the metrics over runs, by cell (experiment) and name of the metric.
     #[serde(with = "crate::number::by_cell")]
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
     /// Curves of timelines (charts over time), by cell and name of the curve.
@@ -78,9 +78,9 @@ pub struct Results {
 pub struct ResultsMismatch {
     /// Differing property, such as `profile`.
     pub what: &'static str,
-    /// Value in the stored results.
+    /// Value that the stored results have.
     pub stored: String,
-    /// Expected value.
+    /// Value that the stored results should have.
     pub expected: String,
 }
 

@@ -16,7 +16,7 @@ pub struct Score {
     pub paper: Option<String>,
     /// Class of the claims; `None` for all classes.
     pub class: Option<Class>,
-    /// Number of claims.
+    /// Number of claims of this paper and class.
     pub claims: usize,
     /// Number of claims with each verdict, under the first reading of the paper.
     pub counts: BTreeMap<&'static str, usize>,

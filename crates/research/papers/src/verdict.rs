@@ -81,7 +81,7 @@ pub struct CheckResult {
     pub value: Option<f64>,
     /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs over which `value` is the mean.
     pub runs: usize,
     /// Whether the whole 95 % interval lies inside the bound; `None` with too few runs.
     pub holds: Option<bool>,
@@ -113,7 +113,7 @@ pub struct Judgement {
     pub value: Option<f64>,
     /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs over which `value` is the mean.
     pub runs: usize,
     /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
@@ -133,7 +133,7 @@ pub struct Judgement {
 /// A claim's verdict under a reading other than the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnderReading {
-    /// Name of the reading.
+    /// Name of the reading (interpretation of the paper).
     pub reading: String,
     /// Verdict on the claim.
     pub verdict: Verdict,

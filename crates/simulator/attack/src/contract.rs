@@ -38,7 +38,7 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Public information about a connection.
+/// Public information about a DCCP connection under attack: addresses, ports and service code.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Endpoint that opened the connection.

@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 const FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 const ADDRESSES: u32 = 1 << 17;
 
-/// Options of `kind = "flood"`.
+/// Options of an attack of `kind = "flood"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -47,7 +47,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that sends Requests from spoofed addresses.
 #[derive(Debug)]
 pub struct Flood {
     sources: u32,

@@ -10,7 +10,7 @@ pub(crate) const ALL_BITS: u32 = 48;
 /// Maximum data, in bytes; more than any path carries in one packet.
 const MAX_DATA_BYTES: u64 = 9000;
 
-/// Options of `kind = "forge"`.
+/// Options of an attack of `kind = "forge"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -86,7 +86,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that forges packets.
 #[derive(Debug)]
 pub struct Forge {
     options: Options,

@@ -19,7 +19,7 @@ const MAX_LOSS_LENGTH: u32 = (1 << 23) - 1;
 /// Maximum bytes of options that Data Offset allows (RFC 4340 section 5.1).
 const MAX_OPTION_BYTES: usize = 1000;
 
-/// Options of `kind = "lie"`.
+/// Options of an attack of `kind = "lie"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -90,7 +90,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that modifies feedback.
 #[derive(Debug)]
 pub struct Lie {
     options: Options,

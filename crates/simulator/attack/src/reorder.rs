@@ -4,7 +4,7 @@ use crate::{Context, Fate};
 use headway_units::{Dialect, Duration, Instant, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "reorder"`.
+/// Options of an attack of `kind = "reorder"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -20,7 +20,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that delays packets.
 #[derive(Debug)]
 pub struct Reorder {
     options: Options,

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 const MAX_PENDING: usize = 1 << 16;
 const MAX_COPIES: u32 = 1000;
 
-/// Options of `kind = "replay"`.
+/// Options of an attack of `kind = "replay"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -35,7 +35,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that sends copies of packets.
 #[derive(Debug)]
 pub struct Replay {
     options: Options,

@@ -29,9 +29,9 @@ use std::collections::BTreeMap;
 /// Bytes that the controller permits at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// Earliest departure.
+    /// Earliest departure of a packet that this credit pays for.
     pub at: Instant,
-    /// Number of bytes.
+    /// Number of bytes that the controller permits.
     pub bytes: Bytes,
     /// Arrival of a packet sent at `at`; `None` if it was lost. The bound does not use losses ([`Slots::new`]).
     pub arrives: Option<Instant>,
@@ -46,7 +46,7 @@ pub enum Unused {
     Kept,
 }
 
-/// Bound of one priority.
+/// Upper bound of the packets on time for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByteShare {
     /// Number of packets of this priority.

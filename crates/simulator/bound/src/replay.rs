@@ -28,7 +28,7 @@ pub struct Outcome {
 /// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Outcome of each offered priority.
+    /// Outcome by priority; priorities without packets are absent.
     pub by_priority: BTreeMap<u8, Outcome>,
     /// Number of slots that carried a packet, on time or late.
     pub used: u64,

@@ -54,7 +54,7 @@ impl Slots {
         Self(slots)
     }
 
-    /// Returns the slots in order.
+    /// Returns the slots in the order of departure.
     #[must_use]
     pub fn as_slice(&self) -> &[Slot] {
         &self.0

@@ -30,7 +30,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions in order.
+    /// Both directions: to the server, then to the client.
     pub const BOTH: [Self; 2] = [Self::ToServer, Self::ToClient];
 }
 
@@ -39,13 +39,13 @@ impl Direction {
 pub struct Packet<T> {
     /// Size in IP bytes.
     pub size: u32,
-    /// ECN field.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
     /// DSCP. Sockets do not report it: CS0.
     pub dscp: Dscp,
     /// Flow of the packet, for queues that separate flows.
     pub flow: u64,
-    /// Payload of the caller.
+    /// Data of the caller, which the link does not use.
     pub payload: T,
 }
 
@@ -92,7 +92,7 @@ pub struct Dropped<T> {
     pub direction: Direction,
     /// Cause of the drop.
     pub cause: DropCause,
-    /// Packet.
+    /// Packet that was dropped.
     pub packet: Packet<T>,
 }
 
@@ -101,7 +101,7 @@ pub struct Dropped<T> {
 pub struct DirectionCounts {
     /// Packets that arrived at the link.
     pub arrived_packets: u64,
-    /// Copies made by the link.
+    /// Copies that the link made of packets (duplication).
     pub duplicated_packets: u64,
     /// Delivered packets that a later packet has overtaken (RFC 4737 section 3.3).
     pub reordered_packets: u64,

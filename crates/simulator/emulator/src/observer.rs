@@ -12,7 +12,7 @@ pub struct DatagramInfo {
     pub direction: Direction,
     /// Size on the link, in bytes: the payload plus [`ProxyOptions::overhead`](crate::ProxyOptions::overhead).
     pub bytes: u32,
-    /// Arrival time at the link.
+    /// Time at which the datagram arrived at the link.
     pub arrived_at: Instant,
 }
 

@@ -31,7 +31,7 @@ impl Ties {
 pub struct Places(u64);
 
 impl Places {
-    /// Returns the next place.
+    /// Returns the next place in the order of scheduling.
     #[inline]
     pub const fn next(&mut self) -> u64 {
         self.0 += 1;

@@ -34,20 +34,21 @@ impl Default for Timer {
 pub struct Owner {
     /// Class of the timer's events.
     pub class: Class,
-    /// Number of the actor.
+    /// Number of the link, flow or host that the timer belongs to.
     pub number: u32,
     /// Number that distinguishes the events of this actor from those of other actors of its class, for drawn ties.
     pub salt: u32,
 }
 
 impl Timer {
-    /// Sets or clears the deadline.
+    /// Sets the deadline, or clears it with `None`. The wait for a changed deadline begins `now`.
     #[inline]
     pub fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
         self.arm_after(now, deadline, None, owner, events);
     }
 
-    /// Sets the deadline after an exact wait in seconds, for waits that are not whole nanoseconds.
+    /// Sets or clears the deadline, as [`arm`](Self::arm) does. `wait_s` is the exact time from now to the deadline, in
+    /// s, for waits that are not whole nanoseconds.
     #[inline(always)]
     pub fn arm_after(
         &mut self,

@@ -33,7 +33,7 @@ pub enum CapacityTraceError {
     /// A line is not a number of milliseconds.
     #[error("line {line}: \"{text:.40}\" is not a time; expected whole milliseconds up to 1000000000, such as 12")]
     Time {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// Text of the line.
         text: String,
@@ -41,7 +41,7 @@ pub enum CapacityTraceError {
     /// The time of a line is before that of the previous line.
     #[error("line {line}: {millis} is before the previous time; expected increasing times")]
     Order {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// Time in the line.
         millis: u64,

@@ -31,7 +31,7 @@ pub struct Config {
     pub overhead: Bytes,
     /// The queue in front of the transmitter.
     pub queue: QueueOptions,
-    /// Losses of the channel.
+    /// Loss model of the channel; `None` for no losses.
     pub loss: Option<LossOptions>,
     /// Policer, which drops packets above a rate before the queue.
     pub policer: Option<PolicerOptions>,

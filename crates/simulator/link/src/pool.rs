@@ -71,7 +71,7 @@ pub(crate) struct Slot<T> {
 
 pub(crate) const UNSETTLED: Moment = Moment::after_all(Instant::FAR_FUTURE);
 
-/// Packets of type `T`.
+/// Packets of type `T` in one block of memory, identified by [`Handle`]s.
 #[derive(Debug)]
 pub struct Pool<T> {
     slots: Vec<Slot<T>>,
@@ -119,20 +119,20 @@ impl<T> Pool<T> {
         self.free = handle;
     }
 
-    /// Returns the packet.
+    /// Returns the packet in the slot of `handle`.
     #[must_use]
     #[inline]
     pub fn get(&self, handle: Handle) -> &T {
         &self.slots[handle.0 as usize].item
     }
 
-    /// Returns the packet, mutably.
+    /// Returns the packet in the slot of `handle`, mutably.
     #[inline]
     pub fn get_mut(&mut self, handle: Handle) -> &mut T {
         &mut self.slots[handle.0 as usize].item
     }
 
-    /// Returns the number of packets.
+    /// Returns the number of packets in the pool.
     #[must_use]
     pub fn alive(&self) -> usize {
         self.alive

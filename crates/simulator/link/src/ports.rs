@@ -27,7 +27,7 @@ pub struct DroppedPacket<'a, T> {
     pub port: usize,
     /// Handle of the packet in the pool.
     pub handle: Handle,
-    /// The packet.
+    /// Packet that was dropped.
     pub packet: &'a mut T,
     /// Why it was dropped.
     pub cause: DropCause,
@@ -83,9 +83,9 @@ pub struct PortSample {
     pub queue_packets: u64,
     /// RED's average queue length, in packets (of mean size if RED counts bytes); `None` for other disciplines.
     pub average: Option<f64>,
-    /// Packets offered since time zero.
+    /// Packets offered to the port since time zero, without copies that it made.
     pub arrived_packets: u64,
-    /// Packets dropped since time zero.
+    /// Packets dropped at the port since time zero.
     pub dropped_packets: u64,
     /// IP bytes of the packets whose transmission has begun since time zero.
     pub sent_bytes: u64,

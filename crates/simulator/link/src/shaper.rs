@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShaperOptions {
-    /// Sustained rate, above 0bps.
+    /// Rate at which packets pass continuously, above 0bps.
     pub rate: Rate,
     /// Size of the token bucket: bytes that pass at once in addition to the rate. At least the mtu of the link, or
     /// 1500B without one; at most 2GB. Packets above this size are dropped.

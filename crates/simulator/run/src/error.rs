@@ -17,7 +17,7 @@ pub enum Error {
     Setup(#[from] headway_sim::SetupError),
     #[error("{0}; the partial record is kept and marked incomplete (\"complete\": false)")]
     Run(#[from] headway_sim::RunError),
-    /// One of several runs failed.
+    /// The run `label`, one of several, failed.
     #[error("{label}: {error}")]
     OfRun { label: String, error: Box<Self> },
     /// A metric names a number that no record has.

@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub struct Job {
     /// Name that distinguishes the run from others of a sweep; empty for a single run.
     pub label: String,
-    /// The scenario.
+    /// Scenario to run.
     pub scenario: Scenario,
     /// The scenario as text that reproduces the run.
     pub resolved: String,
-    /// The folder of the record.
+    /// Folder into which the record is written.
     pub folder: Folder,
     /// The files that the scenario names, by the names that it uses.
     pub files: BTreeMap<String, Arc<[u8]>>,

@@ -41,7 +41,7 @@ pub(crate) struct AttackerTable {
 /// An attacker on a DCCP flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attacker {
-    /// Unique name.
+    /// Unique name of the attacker.
     pub name: String,
     /// Node of the attacker: index into [`Scenario::nodes`](crate::Scenario::nodes), neither end of the target.
     pub at: usize,

@@ -91,7 +91,7 @@ pub(crate) struct UniformTable {
 /// Sender and receiver. Replicas share their options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Unique name.
+    /// Unique name of the flow.
     pub name: String,
     /// Sending node: index into [`Scenario::nodes`](crate::Scenario::nodes).
     pub from: usize,
@@ -121,7 +121,7 @@ pub struct Flow {
 /// Start time of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Fixed time.
+    /// The same start time in each run.
     At(Instant),
     /// Uniformly distributed in [first, second), drawn from the flow's random stream.
     Uniform(Duration, Duration),

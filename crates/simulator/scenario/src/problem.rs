@@ -12,9 +12,9 @@ pub enum Place {
     File,
     /// Line and column in the text of the scenario.
     Line {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Column in characters, from 1.
+        /// Number of the column in the line, in characters, from 1.
         column: usize,
     },
     /// Key of an override, as written after `--set`.
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// Error or warning.
+/// Error or warning about a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Name of the scenario file.
@@ -92,7 +92,7 @@ impl fmt::Display for Problem {
 /// Errors of a scenario in the order of its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioError {
-    /// At least one problem.
+    /// Problems, in the order of the text; there is at least one.
     pub problems: Vec<Problem>,
     /// Whether there may be more problems: checking stopped at the maximum number.
     pub more: bool,

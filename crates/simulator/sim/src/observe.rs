@@ -35,11 +35,11 @@ pub struct RoundTrip {
 pub struct OfferedHop<'a> {
     /// Small number that identifies the packet, unique among packets on links until the packet leaves this link.
     pub slot: usize,
-    /// Number of the link.
+    /// Number of the link direction, in the order of the scenario.
     pub link: usize,
     /// Number of packets that wait in the link's queue, without this packet.
     pub queue: u64,
-    /// The packet.
+    /// Packet that is offered.
     pub packet: &'a Packet,
 }
 
@@ -57,7 +57,7 @@ pub enum Place {
 pub enum Setback {
     /// Expiry of the sender's retransmission timer or nofeedback timer.
     Timeout,
-    /// Fast retransmit of TCP.
+    /// TCP retransmits a segment because of acknowledgements, before its timer expires.
     FastRetransmit,
     /// Loss event of a rate controller: losses or marks that it counts as one event.
     LossEvent,
@@ -139,7 +139,7 @@ pub trait Observer {
     /// it.
     fn hop_ended(&mut self, _now: Instant, _slot: usize, _dropped: Option<DropCause>) {}
 
-    /// Handles a dropped packet.
+    /// Handles a packet that was dropped by a link, a host or an attacker.
     fn dropped(&mut self, _now: Instant, _place: Place, _cause: DropCause, _packet: &Packet) {}
 
     /// Handles an event that reduces the rate or window of a flow's sender. `resent` is the number of the packet that

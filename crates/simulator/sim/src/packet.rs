@@ -17,13 +17,13 @@ use std::net::Ipv4Addr;
 pub struct Packet {
     /// Position in the list of routes.
     pub(crate) place: u32,
-    /// Size, in IP bytes.
+    /// Size of the packet, in IP bytes.
     pub size: u32,
     /// Flow that the packet belongs to.
     pub flow: FlowId,
-    /// ECN field.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// DSCP.
+    /// DSCP of the IP header.
     pub dscp: Dscp,
     /// Whether the packet is sent from the flow's sender to its receiver.
     pub forward: bool,
@@ -31,7 +31,7 @@ pub struct Packet {
     pub uid: u64,
     /// Time at which it was sent.
     pub sent: Instant,
-    /// Contents.
+    /// Contents of the packet.
     pub body: Body,
 }
 
@@ -186,20 +186,20 @@ pub enum Body {
 /// Application data of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// Size, in bytes.
+    /// Size of the application data, in bytes.
     pub payload: u32,
-    /// Kind of media.
+    /// Kind of media of the data.
     pub kind: MediaKind,
     /// Frame number and position in the frame, if it belongs to a frame.
     pub fragment: Option<Fragment>,
     /// Time at which the application wrote it.
     pub created: Instant,
-    /// Deadline; `FAR_FUTURE` for none.
+    /// Latest time of a useful arrival; `FAR_FUTURE` for none.
     pub deadline: Instant,
 }
 
 impl Data {
-    /// No data.
+    /// Data of a packet without application data.
     pub const NONE: Self = Self {
         payload: 0,
         kind: MediaKind::Data,
@@ -289,7 +289,7 @@ pub struct TcpPacket {
     pub ece: bool,
     /// Congestion Window Reduced flag ([`Segment::cwr`]).
     pub cwr: bool,
-    /// Kind of transmission.
+    /// Whether the segment is sent first, with or without PSH, or retransmitted.
     pub sending: Sending,
     /// Session of the flow, from 1; 0 if the flow is one connection.
     pub session: u32,
@@ -328,7 +328,7 @@ impl TcpPacket {
 pub struct Datagram {
     /// Number of the packet among those of its type in the flow, from 0.
     pub sequence: u64,
-    /// Contents.
+    /// Contents of the packet.
     pub data: Data,
 }
 
@@ -337,7 +337,7 @@ pub struct Datagram {
 pub struct Numbered {
     /// Number of the packet among those of its type in the flow, from 0.
     pub number: u64,
-    /// Contents.
+    /// Contents of the packet.
     pub data: Data,
     /// Header fields set by the controller.
     pub stamp: Stamp,
@@ -365,7 +365,7 @@ pub struct ReportBody {
 pub enum ReportNumbers {
     /// Received and lost datagrams, from [`ReportBody::acknowledged`] downwards.
     Arrivals(Box<[Run]>),
-    /// Report of TFRC.
+    /// Report of a TFRC receiver.
     Tfrc(TfrcNumbers),
     /// The receiver's clock, and received and lost datagrams with arrival times.
     Timed(Instant, Box<[TimedArrival]>),
@@ -378,7 +378,7 @@ pub enum ReportNumbers {
 pub struct TfrcNumbers {
     /// Receive rate, in data bytes per second.
     pub x_recv: Rate,
-    /// Loss event rate.
+    /// Loss event rate that the receiver reports (RFC 5348 section 5).
     pub p: Probability,
     /// Whether a loss event began since the previous report.
     pub new_loss_event: bool,
@@ -387,13 +387,13 @@ pub struct TfrcNumbers {
 /// A DCCP packet. All data bytes are zero.
 #[derive(Clone, Debug)]
 pub struct DccpPacket {
-    /// Sequence number.
+    /// Sequence number of the packet.
     pub seq: Seq48,
     /// Packet type and its fields.
     pub body: headway_dccp::Body,
-    /// CCVal.
+    /// CCVal field of the header (RFC 4340 section 5.1).
     pub ccval: CcVal,
-    /// Checksum coverage.
+    /// Checksum coverage (RFC 4340 section 9.2).
     pub cscov: CsCov,
     /// Application data; [`Data::NONE`] in packets without data.
     pub data: Data,

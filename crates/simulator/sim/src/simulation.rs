@@ -82,7 +82,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.series.as_mut().map(|series| &mut series.writer)
     }
 
-    /// Returns the observer.
+    /// Returns the observer of the run.
     pub fn observer_mut(&mut self) -> &mut O {
         self.network.observer()
     }

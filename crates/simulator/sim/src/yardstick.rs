@@ -32,7 +32,7 @@ pub struct Yardstick {
 /// Error that prevents the evaluation of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YardstickError {
-    /// No flow has this number.
+    /// The scenario has no flow with this number.
     #[error("the scenario has no flow with this number")]
     NoFlow,
     /// The flow has no send queue.
@@ -47,10 +47,10 @@ pub enum YardstickError {
     /// The scenario cannot be set up.
     #[error("{0}")]
     Setup(#[from] SetupError),
-    /// The run failed.
+    /// The run that records the send opportunities, or of a send queue, failed.
     #[error("{0}")]
     Run(#[from] RunError),
-    /// The source cannot be started.
+    /// The source of the flow cannot be started.
     #[error("source: {0}")]
     Source(#[from] OptionError),
     /// The caller stopped the evaluation.

@@ -67,7 +67,7 @@ options! {
         Usual halving: Halving = Halving::Flight, Headway1: Halving::Network, Ns2: Halving::Window, Linux: Halving::Window;
         /// Value of cwnd after a loss halves it.
         Usual halved_window: HalvedWindow = HalvedWindow::Ssthresh, Ns2: HalvedWindow::Fractional;
-        /// Window increase in congestion avoidance.
+        /// Increase of the window in congestion avoidance.
         Usual increase: Increase = Increase::Fractional, Linux: Increase::Whole;
 
         /// Maximum segments that one event releases; absent: limited by the window (ns-2 `maxburst_`).
@@ -258,7 +258,7 @@ pub enum AckCounting {
     Segments,
 }
 
-/// Window increase in congestion avoidance.
+/// Increase of the window in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increase {

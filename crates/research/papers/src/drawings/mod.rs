@@ -25,7 +25,7 @@ pub struct Drawing {
     pub name: String,
     /// Title of the figure.
     pub title: String,
-    /// Picture as SVG.
+    /// The figure as SVG text.
     pub svg: String,
 }
 

@@ -22,14 +22,14 @@ use headway_record::plot::PlotError;
 use headway_units::counted;
 use std::fmt::Write;
 
-/// A paper of the report.
+/// A paper with its results, as input of [`report()`].
 #[derive(Clone, Copy, Debug)]
 pub struct ReportedPaper<'a> {
     /// Name of the paper in commands: its ID, or its folder.
     pub name: &'a str,
     /// Claims of the paper, with its cells, tables and figures.
     pub claims: &'a Claims,
-    /// Means of ns-2.
+    /// Means of ns-2 for the same experiments.
     pub ns2: &'a Reference,
     /// Results of the runs.
     pub results: &'a Results,

@@ -5,7 +5,7 @@ use super::Place;
 use headway_units::{Dialect, OptionError};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "periodic"`.
+/// Options of a loss model of `kind = "periodic"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -18,14 +18,14 @@ pub struct Options {
     pub first: Option<u64>,
     /// Number of consecutive packets that are lost each time, at most `every` (ns-2 `burstlen_`).
     pub burst: u64,
-    /// Where packets are lost.
+    /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
     /// Changes of the period, in order of packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// A change of the period.
+/// A change of the period of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {

@@ -32,7 +32,7 @@ pub enum LossTrace {
 pub struct LossTraceError {
     /// Line, from 1; `None` for an error of the whole text.
     pub line: Option<u64>,
-    /// The problem.
+    /// What is wrong with the line or the text.
     pub problem: LossTraceProblem,
 }
 

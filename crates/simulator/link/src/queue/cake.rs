@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use tin::Tin;
 pub use tins::Tins;
 
-/// Options of `kind = "cake"`. Names as in tc-cake(8) if it has one.
+/// Options of a queue of `kind = "cake"`. Names as in tc-cake(8) if it has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

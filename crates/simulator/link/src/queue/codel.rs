@@ -22,7 +22,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "codel"`. Names as in RFC 8289 section 5.3, in lower case.
+/// Options of a queue of `kind = "codel"`. Names as in RFC 8289 section 5.3, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -92,9 +92,9 @@ pub enum AfterMark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InverseSqrt {
-    /// Exactly, rounded to the tick.
+    /// Computed exactly; times are rounded to the tick.
     Exact,
-    /// In 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
+    /// Approximated in 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
     Newton,
 }
 

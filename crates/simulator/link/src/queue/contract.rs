@@ -20,7 +20,7 @@ pub struct LinkFacts {
 /// The waiting packets when a packet arrives, without that packet and without the one in transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
-    /// Waiting packets.
+    /// Number of waiting packets.
     pub packets: u64,
     /// IP bytes of the waiting packets.
     pub bytes: u64,
@@ -53,7 +53,7 @@ pub enum Verdict {
     /// Enqueue the arriving packet, and mark the first unmarked waiting packet of its class. If there is none, mark the
     /// arriving packet.
     MarkHead {
-        /// Index of the class.
+        /// Index of the traffic class.
         class: u8,
     },
     /// Drop the packet.
@@ -78,7 +78,7 @@ pub enum Decision {
     Marked(Handle),
     /// The packet is dropped; it is on no link.
     Dropped {
-        /// The packet.
+        /// Packet that is dropped.
         packet: Handle,
         /// Time at which the packet was enqueued.
         enqueued: Instant,

@@ -4,7 +4,7 @@ use super::{Arrival, Backlog, Verdict, check_limit};
 use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "droptail"`.
+/// Options of a queue of `kind = "droptail"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -30,7 +30,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "dualpi2"`. Names as in RFC 9332 figure 2, in lower case.
+/// Options of a queue of `kind = "dualpi2"`. Names as in RFC 9332 figure 2, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

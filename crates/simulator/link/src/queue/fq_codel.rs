@@ -21,7 +21,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Q
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2; those of CoDel as in `kind = "codel"`.
+/// Options of a queue of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2; those of CoDel as in `kind = "codel"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

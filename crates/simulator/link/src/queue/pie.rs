@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 /// How long [`Burst::AfterRest`] waits without congestion before the next burst (ns-3, `BURST_RESET_TIMEOUT`).
 const REST: Duration = Duration::from_millis(1500);
 
-/// Options of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
+/// Options of a queue of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -5,7 +5,7 @@ use crate::correlated::Correlated;
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "held-back"`.
+/// Options of a reordering of `kind = "held-back"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -6,7 +6,7 @@ use crate::correlated::Correlated;
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "let-ahead"`.
+/// Options of a reordering of `kind = "let-ahead"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

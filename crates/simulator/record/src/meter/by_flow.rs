@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 pub struct LinkFlowSummary {
     /// Name of the flow.
     pub name: String,
-    /// Packets offered to the link.
+    /// Packets of the flow that were offered to the link.
     pub arrived_packets: u64,
-    /// Packets that the link dropped, by cause.
+    /// Packets of the flow that the link dropped, by cause.
     pub dropped_packets: DropCounts,
-    /// Packets that the link marked (ECN CE).
+    /// Packets of the flow that the link marked (ECN CE).
     pub marked_packets: u64,
-    /// Packets that left the queue, counted at the start of transmission.
+    /// Packets of the flow that left the queue, counted at the start of transmission.
     pub sent_packets: u64,
     /// IP bytes of the sent packets.
     pub sent_bytes: u64,
@@ -26,8 +26,8 @@ pub struct LinkFlowSummary {
     /// stopped early with packets of the flow in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_s: Option<GapSummary>,
-    /// As `gap_s`, without the gaps in which the link dropped a packet of the flow. Exact if the queue drops only
-    /// arriving packets.
+    /// Gaps between the starts of consecutive transmissions between which the link dropped no packet of the flow. Exact
+    /// if the queue drops only arriving packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbroken_gap_s: Option<GapSummary>,
 }

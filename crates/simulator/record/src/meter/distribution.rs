@@ -15,7 +15,7 @@ pub struct Distributions {
 /// The distributions of a flow, whose mean and percentiles are in the summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowDistributions {
-    /// Name in the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
     /// One-way delays of the received packets; absent without received packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -33,18 +33,18 @@ pub struct FlowPacket {
     pub wire_bytes: u32,
     /// Media kind of the payload.
     pub kind: MediaKind,
-    /// Deadline, if it has one.
+    /// Deadline of the packet; `None` for none.
     pub deadline: Option<Instant>,
 }
 
 /// Names of a flow, its nodes and its transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowLabel {
-    /// Name in the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
-    /// Node of the sender.
+    /// Name of the sender's node.
     pub from: String,
-    /// Node of the receiver.
+    /// Name of the receiver's node.
     pub to: String,
     /// Kind of the transport, such as `tcp-newreno`.
     pub kind: String,
@@ -64,17 +64,17 @@ pub struct RttSummary {
 /// A flow's entry in [`Summary`](crate::Summary). Packet counts are of packets sent at or after `measure_from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
-    /// Name in the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
-    /// Node of the sender.
+    /// Name of the sender's node.
     pub from: String,
-    /// Node of the receiver.
+    /// Name of the receiver's node.
     pub to: String,
-    /// Kind of the transport.
+    /// Kind of the transport, such as `tcp-newreno`.
     pub kind: String,
-    /// Packets sent, including retransmissions.
+    /// Packets sent in the measured interval, including retransmissions.
     pub sent_packets: u64,
-    /// Sent packets that arrived.
+    /// Packets sent in the measured interval that arrived by the end of the run.
     pub received_packets: u64,
     /// Sent packets of which no copy arrived, by cause.
     pub lost_packets: DropCounts,

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 /// A frame written by the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenFrame {
-    /// Media kind.
+    /// Media kind of the frame.
     pub kind: MediaKind,
     /// Time at which its first packet was written.
     pub created: Instant,
-    /// Deadline; [`Instant::FAR_FUTURE`] for none.
+    /// Deadline of the frame; [`Instant::FAR_FUTURE`] for none.
     pub deadline: Instant,
 }
 

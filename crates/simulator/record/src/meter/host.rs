@@ -30,7 +30,7 @@ pub struct HostSummary {
     pub utilisation: f64,
 }
 
-/// Meter of a host.
+/// Meter of the packets at a host with a modeled receive CPU.
 #[derive(Clone, Debug, Default)]
 pub struct HostMeter {
     arrived: u64,

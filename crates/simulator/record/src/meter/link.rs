@@ -14,28 +14,28 @@ use std::cell::OnceCell;
 /// Names of a link direction and its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkLabel {
-    /// Name of the direction, such as `r1-r2`.
+    /// Name of the link direction, such as `r1->r2`.
     pub name: String,
-    /// Sending node.
+    /// Name of the sending node.
     pub from: String,
-    /// Receiving node.
+    /// Name of the receiving node.
     pub to: String,
 }
 
 /// Entry of a link direction in [`Summary`](crate::Summary). Events count from `measure_from` on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Name of the direction.
+    /// Name of the link direction, such as `r1->r2`.
     pub name: String,
-    /// Sending node.
+    /// Name of the sending node.
     pub from: String,
-    /// Receiving node.
+    /// Name of the receiving node.
     pub to: String,
     /// Packets offered to the link.
     pub arrived_packets: u64,
-    /// Dropped packets, by cause.
+    /// Packets that the link dropped, by cause.
     pub dropped_packets: DropCounts,
-    /// Marked packets (ECN CE).
+    /// Packets that the link marked (ECN CE).
     pub marked_packets: u64,
     /// Copies of packets made by the link, not included in the arrived packets.
     #[serde(default, skip_serializing_if = "super::is_zero")]

@@ -13,7 +13,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Creates the interval `[from, until]`.
+    /// Creates the measured interval `[from, until]`; `until` is the planned end of the run.
     #[must_use]
     pub fn between(from: Instant, until: Instant) -> Arc<Self> {
         Arc::new(Self { from, until })

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Pages of a flow whose main object was requested at or after `measure_from`: `arrived = completed + open + refused`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagesSummary {
-    /// Requested pages.
+    /// Number of requested pages.
     pub arrived: u64,
     /// Requested pages of which all objects are complete.
     pub completed: u64,

@@ -12,7 +12,7 @@ pub struct ChartBox {
     pub label: String,
     /// Index of the color and mark.
     pub color: usize,
-    /// Center on the horizontal axis.
+    /// Position of the center of the box on the horizontal axis.
     pub x: f64,
     /// Width in units of `x`; on a logarithmic axis, in decades.
     pub width: f64,

@@ -21,7 +21,7 @@ pub struct Finding {
     pub time_from_s: f64,
     /// End of the finding, in s since the start of the run.
     pub time_to_s: f64,
-    /// Severity.
+    /// Severity of the finding.
     pub severity: Severity,
     /// Name of the flow or of the link direction that the finding concerns.
     pub subject: String,

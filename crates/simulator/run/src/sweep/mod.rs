@@ -161,7 +161,7 @@ impl Sweep {
     }
 
     /// Returns a [`ResultTable`] with all combinations of varied values and without metrics. With it, requests such as
-    /// [`ResultTable::against`] can be checked before any run.
+    /// [`ResultTable::against()`] can be checked before any run.
     #[must_use]
     pub fn outline(&self) -> ResultTable {
         let row = |point: &Point| ResultRow {

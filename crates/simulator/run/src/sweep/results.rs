@@ -28,7 +28,7 @@ pub struct ResultTable {
     pub units: Vec<Option<&'static str>>,
     /// One row per combination of values, in the order of the sweep.
     pub rows: Vec<ResultRow>,
-    /// Differences from a baseline, if requested with [`against`](Self::against).
+    /// Differences from a baseline, if requested with [`against()`](Self::against()).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
     /// Whether each metric uses a percentile.

@@ -297,7 +297,7 @@ impl Sender {
     pub fn handle(&mut self, now: Instant, ack: &Segment) {
         each!(&mut self.0, flow => flow.handle(now, ack));
     }
-    /// Handles the expiry of [`Sender::poll_timeout`].
+    /// Handles the expiry of a timer at the time that [`Sender::poll_timeout`] returned.
     pub fn handle_timeout(&mut self, now: Instant) {
         each!(&mut self.0, flow => flow.handle_timeout(now));
     }
@@ -374,7 +374,7 @@ impl Sender {
     pub fn fetch(&self) {
         each!(&self.0, flow => flow.state.fetch());
     }
-    /// Returns the counters.
+    /// Returns the counters of sent packets, timeouts and other events.
     #[must_use]
     pub fn counters(&self) -> Counters {
         each!(&self.0, flow => flow.state.counters)

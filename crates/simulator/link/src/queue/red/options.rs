@@ -6,7 +6,7 @@ use super::mark_limit::MarkLimit;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold, unused_unless};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "red"`. The names in brackets are ns-2 variables.
+/// Options of a queue of `kind = "red"`. The names in brackets are ns-2 variables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -87,9 +87,9 @@ pub struct Options {
 pub enum Victim {
     /// The arriving packet.
     Tail,
-    /// A random one of the waiting packets and the arriving packet.
+    /// A packet drawn at random from the waiting packets and the arriving packet.
     Random,
-    /// The second packet to depart, as in ns-2.
+    /// The waiting packet that would depart second, as in ns-2.
     Front,
 }
 
@@ -97,7 +97,7 @@ pub enum Victim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adaptive {
-    /// No adaptation.
+    /// `max_probability` is constant.
     Off,
     /// Adaptive RED (Floyd, Gummadi and Shenker 2001).
     Aimd,

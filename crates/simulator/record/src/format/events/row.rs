@@ -38,10 +38,10 @@ impl EventKind {
     }
 }
 
-/// Cause of an event.
+/// Cause of a drop, or of data that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventCause {
-    /// Cause of a drop.
+    /// Cause for which a link, a host or an attacker dropped a packet.
     Drop(DropCause),
     /// Cause for which a send queue discarded data.
     Unsent(SendDrop),
@@ -69,9 +69,9 @@ pub struct Event {
     pub at: Instant,
     /// Kind of the event.
     pub kind: EventKind,
-    /// Entity at which it occurred.
+    /// Index of the entity at which the event occurred: a flow, link direction or node.
     pub entity: u32,
-    /// Flow of the event.
+    /// Index of the flow that the event concerns.
     pub flow: u32,
     /// Index of the packet's kind (of media, or feedback) in [`EventNames`](super::EventNames); `None` if the event
     /// concerns no packet.

@@ -43,7 +43,7 @@ impl Row {
 pub struct EventRow<'a> {
     /// Time of the event.
     pub at: Instant,
-    /// Name of an [`EventKind`].
+    /// Name of the event's [`EventKind`].
     pub event: &'a str,
     /// Name of the flow or link direction at which it occurred.
     pub entity: &'a str,

@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct HopLink {
     /// Name of the direction.
     pub name: String,
-    /// Sending node.
+    /// Name of the sending node.
     pub from: String,
-    /// Receiving node.
+    /// Name of the receiving node.
     pub to: String,
     /// Propagation delay, in ns; the initial one if it changes.
     pub delay_ns: u64,
@@ -38,7 +38,7 @@ pub struct Hop {
     pub flow: u32,
     /// Kind of the packet: an index of [`PacketNames::kinds`](super::PacketNames::kinds).
     pub kind: u8,
-    /// Size with the IP header.
+    /// Size of the packet with the IP header.
     pub bytes: Bytes,
     /// Low 32 bits of the packet's number in its flow: of the segment, datagram or DCCP packet, or the number that a
     /// report acknowledges.
