@@ -13,7 +13,7 @@ use range::{MAX_DELAY, check_positive, nanos};
 registry! {
     /// The distribution of the additional delay of packets, and its options.
     options JitterOptions;
-    /// A running distribution.
+    /// A running distribution of jitter.
     machine Distribution;
     what "jitter"; dispatch each;
     "exponential" => Exponential(exponential::Options, exponential::Exponential),
