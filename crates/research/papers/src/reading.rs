@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Name.
+    /// Name of the reading.
     pub name: String,
     /// Meaning of the paper under this reading.
     pub text: String,
     /// Statement in the paper that supports the reading, with its place.
     pub support: String,
-    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under each of
-    /// them.
+    /// Names of earlier readings that this one combines. A combined reading judges only claims whose checks differ from
+    /// those under each of these readings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combines: Vec<String>,
     /// Replacements in cell names. A key is one or more whole words between dots.
@@ -30,7 +30,7 @@ pub struct Reading {
     metrics: BTreeMap<String, String>,
 }
 
-/// Error in a reading.
+/// Error in a `[[reading]]` of `claims.toml`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

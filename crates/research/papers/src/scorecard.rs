@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 
 const CLASSES: [Class; 3] = [Class::Derivable, Class::NeedsAssumption, Class::Contradictory];
 
-/// Number of claims with each verdict, of a paper and a class.
+/// Numbers of claims with each verdict, for one paper or all, and one class of claims or all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Score {
-    /// ID of the paper; none for all papers.
+    /// ID of the paper; `None` for all papers.
     pub paper: Option<String>,
-    /// Class of the claims; none for all classes.
+    /// Class of the claims; `None` for all classes.
     pub class: Option<Class>,
-    /// Number of claims.
+    /// Number of claims of this paper and class.
     pub claims: usize,
     /// Number of claims with each verdict, under the first reading of the paper.
     pub counts: BTreeMap<&'static str, usize>,
-    /// Number of claims with a different verdict under another reading.
+    /// Number of claims with a different verdict under another reading (interpretation) of the paper.
     pub depend_on_reading: usize,
 }
 

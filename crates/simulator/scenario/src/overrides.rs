@@ -86,7 +86,7 @@ impl Override {
         Self::read(text, Place::Option(option.to_owned()), &Origin::Option(Arc::from(option)))
     }
 
-    /// Returns whether its value equals that of the argument `text`, such as `1Mbps` and `1000kbps`.
+    /// Returns whether the value of the override equals the value `text`; `1Mbps` and `1000kbps` are equal.
     #[must_use]
     pub fn has_value(&self, text: &str) -> bool {
         let written = parse_value(text.trim(), &Origin::Preset);

@@ -10,7 +10,7 @@ pub enum Cell {
     Integer(i64),
     /// Number in the column's unit.
     Number(f64),
-    /// Boolean.
+    /// Truth value.
     Boolean(bool),
     /// Label of a value that is not a number, or in a column of several quantities.
     Text(String),

@@ -35,7 +35,7 @@ pub enum SetupError {
     Source {
         /// Name of the flow.
         flow: String,
-        /// Cause.
+        /// Reason why the source cannot be started.
         error: OptionError,
     },
     /// More links or flows than the event queue supports.

@@ -11,7 +11,7 @@ pub enum Full {
     Refuse,
     /// Drops the oldest packet.
     DropOldest,
-    /// Drops the oldest of the least urgent packets, even if it is more urgent than the new one (Linux
+    /// Drops the oldest of the least urgent waiting packets, even if it is more urgent than the new one (Linux
     /// `qpolicy_prio_worst_skb`; the ring as described by the authors of SFDPS).
     DropLeastUrgent,
     /// Drops the oldest packet that would arrive late; otherwise the oldest of the least urgent packets, including the

@@ -27,10 +27,10 @@ use std::str::FromStr;
 pub struct CaptureOptions {
     /// Path of the capture file, in pcap or pcapng format.
     pub file: String,
-    /// Sender of the datagrams; absent, any.
+    /// Sender of the datagrams that are used; absent: any sender.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub from: Option<Host>,
-    /// Receiver of the datagrams; absent, any.
+    /// Receiver of the datagrams that are used; absent: any receiver.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub to: Option<Host>,
     /// Rules that assign media kinds; the first matching rule applies.
@@ -61,16 +61,16 @@ pub struct CaptureOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct KindRule {
-    /// RTP payload type (RFC 3550 section 5.1), 0 to 127.
+    /// RTP payload type that the rule matches (RFC 3550 section 5.1), 0 to 127.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub payload_type: Option<u8>,
-    /// UDP port of the sender or of the receiver.
+    /// UDP port of the sender or of the receiver that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub port: Option<u16>,
-    /// Minimum size of the UDP payload.
+    /// Smallest UDP payload that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub min_size: Option<Bytes>,
-    /// Maximum size of the UDP payload.
+    /// Largest UDP payload that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_size: Option<Bytes>,
     /// Media kind of the datagrams that match.

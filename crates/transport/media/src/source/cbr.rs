@@ -40,8 +40,8 @@ pub struct CbrOptions {
     pub random_start: bool,
     /// Whether each interval varies uniformly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
-    /// Whether the floating-point sum of start and intervals decides, as in ns-2, about a write due exactly at the stop
-    /// or at a change of the rate. The write is sent, or precedes the change, if the sum is below that time.
+    /// Whether times of writes are compared with the stop and with changes as the floating-point sum of start and
+    /// intervals (ns-2). A write due exactly at the stop is then sent if rounding makes its sum smaller.
     pub stop_by_sum: bool,
     /// Changes of the rate, in increasing order of time from the start of the run.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
@@ -64,7 +64,7 @@ pub struct CbrOptions {
 pub struct Change {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// New bit rate, at least 1bps. A write that is pending at the change keeps its time.
+    /// Bit rate after the change, at least 1bps. The next write keeps its time; later ones use the new rate.
     pub rate: Rate,
 }
 

@@ -46,7 +46,8 @@ pub struct SpacingOptions {
 pub enum Damping {
     /// The gap doubles in any case (the ad-hoc protocol, section 2.1 of the packet spacing paper).
     None,
-    /// The loss is attributed to the newest decision, although the reported packets were sent before it.
+    /// The loss is attributed to the newest decision, although the reported packets were sent before it. If that
+    /// decision shortened the gap, the previous gap is restored.
     Newest,
     /// The loss is attributed to the decision under which the lost packets were sent. Reports about packets sent before
     /// the last doubling or restoration of the gap are ignored.
