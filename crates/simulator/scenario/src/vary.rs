@@ -479,7 +479,7 @@ pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
 /// Formats a value for a label.
 fn shown(value: &Value) -> String {
     match &value.data {
-        Data::Text(text) | Data::Datetime(text) => text.clone(),
+        Data::Text(text) | Data::Datetime(text) | Data::Unrepresentable(text) => text.clone(),
         Data::Integer(number) => number.to_string(),
         Data::Float(number) => number.to_string(),
         Data::Boolean(value) => value.to_string(),

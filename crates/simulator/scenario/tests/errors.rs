@@ -44,10 +44,10 @@ fn misspelled_words_are_errors_with_a_suggestion() {
 fn wrong_values_are_errors_with_the_allowed_values() {
     for (from, to, expected) in [
         ("\"10s\"", "\"10\"", r#"small.toml:2:12: duration: "10" has no unit: a duration is written "10ms" or "1.5s""#),
-        ("\"10s\"", "10", "duration: \"10\" has no unit: a duration is written \"10ms\""),
+        ("\"10s\"", "10", "duration: 10 has no unit: a duration is written \"10ms\""),
         ("\"10s\"", "\"0s\"", "duration: 0s is out of range: a run lasts more than 0s and at most 1000000s"),
         ("\"10s\"", "\"500h\"", "duration: 1800000s is out of range"),
-        ("\"10s\"", "nan", "nan is not finite"),
+        ("\"10s\"", "nan", "duration: nan is not a duration with its unit, such as \"10ms\""),
         ("\"10s\"", "1979-05-27", "duration: the date 1979-05-27 is not a duration"),
         ("\"10s\"\n", "\"10s\"\nmeasure_from = \"10s\"\n", "measure_from: 10s is not before the end of the run at 10s"),
         (
@@ -211,6 +211,94 @@ fn wrong_values_are_errors_with_the_allowed_values() {
     }
 }
 
+/// The error of `rate = nan` had no key and no example. An error of a number has the line, the column and the key, the
+/// value as written, and an allowed value or the range.
+#[test]
+fn errors_of_numbers_show_the_value_and_what_is_allowed() {
+    let link = |key: &str| ("\"10ms\"\n", format!("\"10ms\"\n{key} = VALUE\n"));
+    let inside = |from: &'static str, table: &str| (from, table.to_owned());
+    let queue = "{ kind = \"droptail\", limit = \"20packets\" }";
+    let clock = |key: &str| ("[[flow]]", format!("[[node]]\nname = \"a\"\nclock = {{ {key} = VALUE }}\n[[flow]]"));
+    // Key, its place, and parts of the errors: of a number without unit, of an unknown unit, of a negative number.
+    for ((from, to), key, example, units, range) in [
+        (("\"2Mbps\"", "VALUE".to_owned()), "link[0].rate", "\"2Mbps\"", "known are bps, kbps", "above 0bps"),
+        (("\"10ms\"", "VALUE".to_owned()), "link[0].delay", "\"10ms\"", "known are ns, us", "from 0s to 1000000s"),
+        (("\"10s\"", "VALUE".to_owned()), "duration", "\"10ms\"", "known are ns, us", "more than 0s"),
+        (link("mtu"), "link[0].mtu", "\"1000B\"", "known are B, kB", "at least \"1B\""),
+        (
+            inside("\"20packets\"", "VALUE"),
+            "link[0].queue.limit",
+            "\"20packets\" or \"30kB\"",
+            "known are packets, B",
+            "packets",
+        ),
+        (
+            inside(queue, "{ kind = \"red\", min_threshold = VALUE }"),
+            "link[0].queue.min_threshold",
+            "\"5packets\" or \"2500B\"",
+            "known are packets, B",
+            "from 0 to 1e18",
+        ),
+        (clock("offset"), "node[0].clock.offset", "\"3ms\" or \"-2h\"", "known are ns, us", "\"3ms\""),
+        (clock("skew"), "node[0].clock.skew", "\"-500ppm\" or \"20ppb\"", "known are ppb, ppm", "\"20ppb\""),
+        (clock("drift"), "node[0].clock.drift", "\"0.5ppm/h\"", "known are ppb/h, ppm/h", "\"0.5ppm/h\""),
+    ] {
+        let error = |value: &str| {
+            let text = SMALL.replacen(from, &to.replace("VALUE", value), 1);
+            let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
+            let line = first(&error).to_owned();
+            let (place, message) = line.split_once(": ").unwrap();
+            let place: Vec<&str> = place.split(':').collect();
+            assert!(matches!(place[..], ["small.toml", _, _]), "{line}");
+            assert!(message.starts_with(&format!("{key}: {value}")), "{line}");
+            line
+        };
+        for value in ["nan", "inf", "-inf", "1e400", "99999999999999999999", "\"nan\"", "\"inf\"", "\"\""] {
+            let line = error(value);
+            assert!(line.contains(&format!("{value} is not ")) && line.contains(example), "{line}");
+        }
+        for value in ["2", "2.5", "\"2\"", "\"1e3\""] {
+            let line = error(value);
+            assert!(line.contains(&format!("{value} has no unit: ")) && line.contains(example), "{line}");
+        }
+        assert!(error("\"2furlongs\"").contains(&format!("unknown unit \"furlongs\" for ")), "{key}");
+        assert!(error("\"2furlongs\"").contains(units), "{key}");
+        for value in ["-1", "-1.5"] {
+            let line = error(value);
+            assert!(line.contains(range), "{line}");
+        }
+    }
+    let loss = "\"10ms\"\nloss = { kind = \"bernoulli\", probability = VALUE }";
+    let red = "{ kind = \"red\", queue_weight = VALUE }";
+    let share = "a probability from 0 to 1, such as 0.01 or \"1%\"";
+    for ((from, to), value, expected) in [
+        (inside("\"10ms\"", loss), "nan", format!("nan is not {share}")),
+        (inside("\"10ms\"", loss), "1e400", format!("1e400 is not {share}")),
+        (inside("\"10ms\"", loss), "\"nan%\"", "\"nan%\" is not a probability: write 0.01 or \"1%\"".to_owned()),
+        (inside("\"10ms\"", loss), "\"\"", "\"\" is not a probability: write 0.01 or \"1%\"".to_owned()),
+        (inside("\"10ms\"", loss), "\"5pct\"", "\"5pct\" is not a probability: write 0.01 or \"1%\"".to_owned()),
+        (inside("\"10ms\"", loss), "\"101%\"", "\"101%\" is out of range: write a probability from 0 to 1".to_owned()),
+        (inside("\"10ms\"", loss), "-0.1", "-0.1 is out of range: write a probability from 0 to 1".to_owned()),
+        (inside(queue, red), "nan", "queue.queue_weight: nan is out of range: ".to_owned()),
+        (inside(queue, red), "-inf", "queue.queue_weight: -inf is out of range: ".to_owned()),
+        (
+            inside("to = \"b\"", "to = \"b\"\ncount = VALUE"),
+            "inf",
+            "flow[0].count: inf is out of range: from 1".to_owned(),
+        ),
+        (
+            inside("to = \"b\"", "to = \"b\"\ncount = VALUE"),
+            "2.5",
+            "flow[0].count: 2.5 is not a whole number".to_owned(),
+        ),
+    ] {
+        let to = if to.contains("= VALUE\n") { to.replacen(" = VALUE\n", "\n", 1) } else { to };
+        let text = SMALL.replacen(from, &to.replace("VALUE", value), 1);
+        let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
+        assert!(error.contains(&expected), "{to}:\n{error}");
+    }
+}
+
 /// The errors showed 18446744TB for `overhead = -4`, and 4294967295 for `ecn_least_window = -1`.
 #[test]
 fn errors_show_the_range_of_the_key_not_of_its_type() {
@@ -218,11 +306,11 @@ fn errors_show_the_range_of_the_key_not_of_its_type() {
     let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
     let link = |keys: &str| ("\"10ms\"", format!("\"10ms\"\n{keys}"));
     for ((from, to), expected) in [
-        (link("overhead = -4"), "link[0].overhead: \"-4\" is out of range: from 0B to 65.536kB"),
+        (link("overhead = -4"), "link[0].overhead: -4 is out of range: from 0B to 65.536kB"),
         (link("overhead = \"-4B\""), "link[0].overhead: \"-4B\" is out of range: from 0B to 65.536kB"),
         (link("mtu = \"-4B\""), "link[0].mtu: \"-4B\" is out of range: write at least \"1B\""),
         (("\"10ms\"", "\"-10ms\"".to_owned()), "link[0].delay: \"-10ms\" is out of range: from 0s to 1000000s"),
-        (("\"2Mbps\"", "-3".to_owned()), "link[0].rate: \"-3\" is out of range: write a rate above 0bps"),
+        (("\"2Mbps\"", "-3".to_owned()), "link[0].rate: -3 is out of range: write a rate above 0bps"),
         (("\"10s\"", "\"-1s\"".to_owned()), "duration: \"-1s\" is out of range: a run lasts more than 0s and at most"),
         (("to = \"b\"", "to = \"b\"\ncount = -1".to_owned()), "flow[0].count: -1 is out of range: from 1 to 100000"),
         (
@@ -238,7 +326,7 @@ fn errors_show_the_range_of_the_key_not_of_its_type() {
             "flow[0].transport.expert.ecn_least_window: -1 is out of range: 1 or 2",
         ),
         (tcp("overhead = \"-4ms\""), "flow[0].transport.overhead: \"-4ms\" is out of range: from 0s to 1s"),
-        (tcp("overhead = -4"), "flow[0].transport.overhead: \"-4\" is out of range: from 0s to 1s"),
+        (tcp("overhead = -4"), "flow[0].transport.overhead: -4 is out of range: from 0s to 1s"),
         (
             tcp("expert = { max_rto = \"-1s\" }"),
             "flow[0].transport.expert.max_rto: \"-1s\" is out of range: from 1ms to 1000000s",
@@ -854,7 +942,7 @@ fn errors_of_overrides_name_the_override() {
         load("small.toml", SMALL, &[set], &OneTrace).map_err(|error| error.to_string())
     };
     for (set, expected) in [
-        ("link[0].rate=4", "--set link[0].rate: \"4\" has no unit: a rate is written \"2Mbps\""),
+        ("link[0].rate=4", "--set link[0].rate: 4 has no unit: a rate is written \"2Mbps\""),
         ("link[0].rate=4Mb", "--set link[0].rate: \"4Mb\": unknown unit \"Mb\""),
         ("link[0].rat=4Mbps", "--set link[0].rat: link[0]: unknown key \"rat\"; did you mean \"rate\"?"),
         ("link[1].rate=4Mbps", "--set link[1].rate: there is no link[1]"),
