@@ -371,6 +371,86 @@ fn errors_show_the_range_of_the_key_not_of_its_type() {
     }
 }
 
+/// RED with `min_threshold` above `limit` dropped nothing early.
+#[test]
+fn errors_of_ordered_keys_name_both_keys_and_values() {
+    let queue = |keys: &str| ("{ kind = \"droptail\", limit = \"20packets\" }", format!("{{ {keys} }}"));
+    let source = |keys: &str| ("{ kind = \"ftp\" }", format!("{{ {keys} }}"));
+    let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
+    let tcp_like = |keys: &str| (TCP, format!("{{ kind = \"tcp-like\", controller = {{ expert = {{ {keys} }} }} }}"));
+    let sizes = "minimum = \"3kB\", maximum = \"2kB\"";
+    for ((from, to), expected) in [
+        (
+            queue(
+                "kind = \"red\", limit = \"20packets\", min_threshold = \"30packets\", max_threshold = \"40packets\"",
+            ),
+            "small.toml:8:33: link[0].queue.limit: 20packets is below min_threshold, 30packets, so that RED drops and \
+             marks nothing early; expected at least 30packets, or a min_threshold of at most 20packets",
+        ),
+        (
+            queue("kind = \"red\", limit = \"4packets\""),
+            "link[0].queue.limit: 4packets is below min_threshold, 5packets, so that RED drops",
+        ),
+        (
+            queue("kind = \"red\", in_bytes = true, limit = \"2kB\", min_threshold = \"5packets\""),
+            "link[0].queue.limit: 2kB is below min_threshold, 5packets, so that RED drops",
+        ),
+        (
+            queue("kind = \"red\", limit = \"4packets\", min_threshold = false, max_threshold = false"),
+            "limit: 4packets is below the automatic min_threshold, at least 5packets, so that RED drops",
+        ),
+        (
+            queue("kind = \"red\", min_threshold = \"8packets\", max_threshold = \"7.5packets\""),
+            "link[0].queue.max_threshold: 7.5packets is below min_threshold, 8packets; expected at least 8packets",
+        ),
+        (
+            queue("kind = \"red\", min_threshold = false, max_threshold = \"3packets\""),
+            "max_threshold: 3packets is below the automatic min_threshold, at least 5packets; expected at least 5packets",
+        ),
+        (
+            queue("kind = \"red\", adaptive = \"aimd\", bottom = 0.6"),
+            "link[0].queue.bottom: 0.6 is above top: expected at most 0.5",
+        ),
+        (
+            queue("kind = \"early-random-drop\", limit = \"20packets\", drop_level = \"21packets\""),
+            "link[0].queue.drop_level: 21packets is out of range: it must be below the limit of 20packets",
+        ),
+        (
+            tcp("min_rto = \"3s\", expert = { max_rto = \"2s\", initial_rto = \"2s\" }"),
+            "flow[0].transport.min_rto: 3s is out of range: from 0s to max_rto, 2s",
+        ),
+        (
+            tcp("expert = { max_rto = \"2s\", initial_rto = \"3s\" }"),
+            "flow[0].transport.expert.initial_rto: 3s is out of range: from 1ms to max_rto, 2s",
+        ),
+        (
+            tcp("expert = { max_rto = \"2s\", initial_rto = \"2s\", syn_loss_rto = \"3s\" }"),
+            "flow[0].transport.expert.syn_loss_rto: 3s is out of range: from 1ms to max_rto, 2s",
+        ),
+        (
+            tcp_like("max_rto = \"2s\", initial_rto = \"3s\""),
+            "expert.initial_rto: 3s is out of range; expected max_rto (2s) or less",
+        ),
+        (
+            tcp_like("max_rto = \"2s\", min_rto = \"3s\""),
+            "expert.max_rto: 2s is out of range; expected min_rto (3s) or more",
+        ),
+        (
+            source(&format!(
+                "kind = \"pages\", main = {{ lognormal = {{ mean = \"2kB\", deviation = \"1kB\", {sizes} }} }}"
+            )),
+            "flow[0].source.main: minimum = 3kB is above maximum = 2kB; expected a minimum of at most 2kB",
+        ),
+        (
+            source("kind = \"pages\", objects = { pareto = { minimum = 5, shape = 1.1, maximum = 4 } }"),
+            "flow[0].source.objects: minimum = 5 and maximum = 4 are out of range: minimum is at least 1",
+        ),
+    ] {
+        let error = load("small.toml", &SMALL.replacen(from, &to, 1), &[], &OneTrace).unwrap_err().to_string();
+        assert!(first(&error).contains(expected), "{to}:\n{error}");
+    }
+}
+
 /// Keys of queues, sources and attacks without effect were accepted silently.
 #[test]
 fn keys_without_effect_are_errors_that_name_the_condition() {
@@ -699,7 +779,7 @@ fn durations_of_transports_have_sensible_ranges() {
         (tcp("overhead = \"120s\""), "120s is out of range: from 0s to 1s"),
         (tcp("delayed_ack = \"10s\""), "10s is out of range: from 0s to 500ms"),
         (tcp("expert = { max_rto = \"1ns\" }, min_rto = \"0s\""), "1ns is out of range: from 1ms to"),
-        (tcp("expert = { initial_rto = \"1ns\" }"), "1ns is out of range: from 1ms to 60s"),
+        (tcp("expert = { initial_rto = \"1ns\" }"), "1ns is out of range: from 1ms to max_rto, 60s"),
         (tcp("expert = { syn_loss_rto = \"0s\" }"), "0s is out of range: from 1ms to 60s"),
         (tfrc("probe_interval = \"1ns\""), "1ns is out of range: from 1ms to 64s"),
         (tfrc("probe_interval = \"100s\""), "100s is out of range: from 1ms to 64s"),
