@@ -414,7 +414,7 @@ pub(crate) struct ProxyOptions {
     /// Print a line of JSON each second and one at the end, instead of a table at the end.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the final report.
+    /// Do not show progress: print only the final report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -595,6 +595,22 @@ mod tests {
 
     #[test]
     fn errors_of_options_include_the_allowed_range() {
+    /// Every short form `-q` suppresses progress and no result. Options with another meaning have only the long form.
+    #[test]
+    fn the_short_form_of_quiet_has_one_meaning() {
+        fn meanings(command: &clap::Command) -> Vec<(String, String)> {
+            let own = command.get_arguments().filter(|argument| argument.get_short() == Some('q'));
+            let own = own.map(|argument| argument.get_help().map(ToString::to_string).unwrap_or_default());
+            let own = own.map(|help| (command.get_name().to_owned(), help));
+            own.chain(command.get_subcommands().flat_map(meanings)).collect()
+        }
+        let all = meanings(&<Arguments as clap::CommandFactory>::command());
+        assert!(all.iter().any(|(command, _)| command == "run"), "{all:?}");
+        for (command, help) in all {
+            assert!(help.starts_with("Do not show progress"), "{command}: {help}");
+        }
+    }
+
         assert_eq!(seed("9223372036854775807"), Ok(9_223_372_036_854_775_807));
         for text in ["9223372036854775808", "99999999999999999999", "-1", "1.5", "x"] {
             assert_eq!(seed(text).unwrap_err(), "out of range: expected a whole number from 0 to 9223372036854775807");
