@@ -121,7 +121,8 @@ pub(crate) struct SweepOptions {
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
     /// Also draw a chart of each metric over this varied key, as SVG and PNG. If other keys are varied, too, the
-    /// samples are the means over their values, one for each seed.
+    /// samples are the means over their values, one for each seed. If only the seeds vary, `--plot seed` with --cdf or
+    /// --boxes draws their distribution.
     #[arg(long, value_name = "KEY")]
     pub(crate) plot: Option<String>,
     /// Draw one line for each value of this varied key. Requires --plot.
