@@ -436,7 +436,7 @@ pub(crate) struct ShellOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print no report. A fault of the run is printed nevertheless.
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Program that runs behind the link, with its arguments [default: $SHELL, or /bin/sh].
     #[arg(last = true, value_name = "COMMAND")]
@@ -531,7 +531,8 @@ pub(crate) struct PapersOptions {
     /// other experiments have the verdict "not run". May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
-    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. May be repeated.
+    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. `check` then judges
+    /// only its claims. May be repeated.
     #[arg(long = "only", value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
@@ -594,8 +595,6 @@ fn precision(text: &str) -> Result<Probability, String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn errors_of_options_include_the_allowed_range() {
     /// Every short form `-q` suppresses progress and no result. Options with another meaning have only the long form.
     #[test]
     fn the_short_form_of_quiet_has_one_meaning() {
@@ -612,6 +611,8 @@ mod tests {
         }
     }
 
+    #[test]
+    fn errors_of_options_include_the_allowed_range() {
         assert_eq!(seed("9223372036854775807"), Ok(9_223_372_036_854_775_807));
         for text in ["9223372036854775808", "99999999999999999999", "-1", "1.5", "x"] {
             assert_eq!(seed(text).unwrap_err(), "out of range: expected a whole number from 0 to 9223372036854775807");
