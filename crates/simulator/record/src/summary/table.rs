@@ -108,7 +108,7 @@ pub fn flow_table(summary: &Summary) -> String {
         },
         Column::level("95 %", time_unit, 2, move |flow: &FlowSummary| Some(flow.one_way_delay_s?.p95 * time_scale)),
         Column::level("jitter", time_unit, 2, move |flow: &FlowSummary| Some(flow.jitter_s? * time_scale)),
-        Column::level("CoV of", "rate", 3, |flow: &FlowSummary| flow.rate_cov),
+        Column::level("CoV", "", 3, |flow: &FlowSummary| flow.rate_cov),
     ];
     if flows.iter().any(|flow| flow.unsent_packets() > 0) {
         let unsent = |flow: &FlowSummary| flow.unsent_packets() as f64;
@@ -483,10 +483,10 @@ mallory   flow1   flood        50        0        0        0         1          
     fn the_flow_table_has_units_and_a_total() {
         let text = flow_table(&summary(2, 0));
         let expected = "\
-flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitter  CoV of
-                               packets  packets     %   Mb/s     ms     ms      ms    rate
-ftp-0  s0 > r2    tcp-newreno     1000        0  0.00  0.250      -      -    1.25   0.125
-ftp-1  s1 > r2    tcp-newreno     1000        1  0.10  1.250  12.50  30.50    1.25   0.125
+flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitter    CoV
+                               packets  packets     %   Mb/s     ms     ms      ms
+ftp-0  s0 > r2    tcp-newreno     1000        0  0.00  0.250      -      -    1.25  0.125
+ftp-1  s1 > r2    tcp-newreno     1000        1  0.10  1.250  12.50  30.50    1.25  0.125
 total                             2000        1  0.05  1.500  12.50
 ";
         assert_eq!(text, expected, "\n{text}");
