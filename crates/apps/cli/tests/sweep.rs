@@ -108,7 +108,7 @@ fn one_command_runs_a_study_and_prints_a_table() {
 fn the_distribution_over_seeds_needs_no_varied_key() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
     let seeds = ["--seeds", "5", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6"];
-    for (chart, drawing) in [("--cdf", "Share of runs"), ("--boxes", "all seeds")] {
+    for (chart, drawing) in [("--cdf", "Cumulative share of runs"), ("--boxes", "all seeds")] {
         let drawn = place.shows(&[&seeds[..], &["--plot", "seed", chart]].concat());
         assert!(drawn.contains("chart: out/study-sweep/Mb_s-over-seed.svg"), "{drawn}");
         let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-seed.svg")).unwrap();
