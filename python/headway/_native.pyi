@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "Waiting",
     "axis_title",
+    "choices",
     "dataset_table",
     "figures",
     "schema",

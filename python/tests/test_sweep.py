@@ -46,7 +46,7 @@ def test_results_have_one_row_per_combination(tmp_path):
     assert row["metrics"][0]["ci95"] > 0
     samples = results.samples(4, "loss")
     for call in (lambda: results.samples(4, "los"), lambda: results.plot("rate", "los")):
-        with pytest.raises(ValueError, match='there is no metric "los"; did you mean "loss"[?] Known are loss'):
+        with pytest.raises(ValueError, match=r'there is no metric "los"; did you mean "loss"[?] Known are loss'):
             call()
     with pytest.raises(IndexError, match="there is no row 99; the table has "):
         results.samples(99, "loss")
