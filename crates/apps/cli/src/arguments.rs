@@ -121,7 +121,8 @@ pub(crate) struct SweepOptions {
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
     /// Also draw a chart of each metric over this varied key, as SVG and PNG. If keys other than those of --plot and
-    /// --by vary, the metric is first averaged over their values, separately for each seed.
+    /// --by vary, the metric is first averaged over their values, separately for each seed. If only the
+    /// seeds vary, `--plot seed` with --cdf or --boxes draws the distribution of each metric over the seeds.
     #[arg(long, value_name = "KEY")]
     pub(crate) plot: Option<String>,
     /// Draw one line for each value of this varied key. Requires --plot.
@@ -421,7 +422,7 @@ pub(crate) struct ProxyOptions {
     /// Print a line of JSON each second and one at the end, instead of a table at the end.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the final report.
+    /// Do not show progress: print only the final report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -443,7 +444,7 @@ pub(crate) struct ShellOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print no report. If the run is not valid, the reason is printed nevertheless.
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Program that runs behind the link, with its arguments [default: $SHELL, or /bin/sh].
     #[arg(last = true, value_name = "COMMAND")]
@@ -539,7 +540,8 @@ pub(crate) struct PapersOptions {
     /// other experiments have the verdict "not run". May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
-    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. May be repeated.
+    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. `check` then judges
+    /// only its claims. May be repeated.
     #[arg(long = "only", value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
@@ -602,6 +604,22 @@ fn precision(text: &str) -> Result<Probability, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every short form `-q` suppresses progress and no result. Options with another meaning have only the long form.
+    #[test]
+    fn the_short_form_of_quiet_has_one_meaning() {
+        fn meanings(command: &clap::Command) -> Vec<(String, String)> {
+            let own = command.get_arguments().filter(|argument| argument.get_short() == Some('q'));
+            let own = own.map(|argument| argument.get_help().map(ToString::to_string).unwrap_or_default());
+            let own = own.map(|help| (command.get_name().to_owned(), help));
+            own.chain(command.get_subcommands().flat_map(meanings)).collect()
+        }
+        let all = meanings(&<Arguments as clap::CommandFactory>::command());
+        assert!(all.iter().any(|(command, _)| command == "run"), "{all:?}");
+        for (command, help) in all {
+            assert!(help.starts_with("Do not show progress"), "{command}: {help}");
+        }
+    }
 
     #[test]
     fn errors_of_options_include_the_allowed_range() {

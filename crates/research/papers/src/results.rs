@@ -64,8 +64,8 @@ pub struct Results {
     pub agreement: Vec<Comparison>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Readings that combine several others, by name, each with the names of these. A claim that a combined reading
-    /// does not judge has the verdict of the combined part that judges it.
+    /// Combined readings, by name, each with its parts. A claim that a combined reading does not judge has the verdict of
+    /// the first part that judges it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
     /// Verdicts on the claims.

@@ -95,8 +95,8 @@ pub fn by_reading_markdown(all: &[Results]) -> String {
     markdown_table(&head, &rows)
 }
 
-/// Returns a row for each reading of each paper. A claim that a reading does not change has the verdict of the combined
-/// reading that changes it, else that of the first reading.
+/// Returns a row for each reading of each paper. A claim that a reading does not judge has the verdict of the first of
+/// its combined readings that judges the claim, else that of the paper's first reading.
 fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
     for results in all {

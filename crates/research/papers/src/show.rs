@@ -156,8 +156,14 @@ impl Part {
         format!("headway papers run {} --only {}", quoted(paper), quoted(&self.name))
     }
 
+    /// Returns whether this claim is about the part, or is the part.
+    #[must_use]
+    pub fn has_claim(&self, id: &str) -> bool {
+        self.claims.iter().any(|claim| claim == id)
+    }
+
     fn judged<'a>(&self, results: &'a Results) -> Vec<&'a Judgement> {
-        results.claims.iter().filter(|judged| self.claims.contains(&judged.id)).collect()
+        results.claims.iter().filter(|judged| self.has_claim(&judged.id)).collect()
     }
 }
 

@@ -26,6 +26,14 @@ pub(crate) enum OverrideError {
     NoValue,
     #[error("values are missing: write KEY=VALUE,VALUE, such as link[0].rate=1Mbps,2Mbps")]
     NoValues,
+    #[error(
+        "\"{}\" is not a range: write FROM..TO with whole numbers, such as 1..10, FROM..TO/COUNT, such as 10ms..100ms/10 \
+         (10 values), or FROM..TO/COUNT/log; a step needs a table, such as {{from=1,to=9,step=2}}",
+        quoted(.0)
+    )]
+    Range(String),
+    #[error("\"{}\" is a range among other values: write the range alone, or list its values", quoted(.0))]
+    RangeInList(String),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]

@@ -137,7 +137,7 @@ pub(crate) fn meaning(value: &Value) -> String {
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
         }
         (Data::Integer(number), _) => number.to_string(),
-        (Data::Text(text) | Data::Datetime(text), _) => format!("{text:?}"),
+        (Data::Text(text) | Data::Datetime(text) | Data::Unrepresentable(text), _) => format!("{text:?}"),
         (Data::Boolean(value), _) => value.to_string(),
         (Data::Float(number), _) => number.to_string(),
     }

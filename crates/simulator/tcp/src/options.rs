@@ -404,8 +404,13 @@ impl Rules {
         if self.min_rto > self.max_rto {
             return fail("min_rto", format!("{} is out of range: from 0s to max_rto, {}", self.min_rto, self.max_rto));
         }
-        check_range("initial_rto", self.initial_rto, LEAST_RTO..=self.max_rto)?;
-        check_range("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto), LEAST_RTO..=self.max_rto)?;
+        for (key, rto) in
+            [("initial_rto", self.initial_rto), ("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto))]
+        {
+            if !(LEAST_RTO..=self.max_rto).contains(&rto) {
+                return fail(key, format!("{rto} is out of range: from {LEAST_RTO} to max_rto, {}", self.max_rto));
+            }
+        }
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
         if self.paced && !self.overhead.is_zero() {
             return fail("paced", "true excludes overhead: set only one of the two".into());

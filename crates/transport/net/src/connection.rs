@@ -9,6 +9,7 @@ use headway_dccp::{Path, Status};
 use headway_rate::{OneWayDelay, Scale};
 use headway_units::{Duration, Rate};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -90,24 +91,22 @@ impl Connection {
     /// which one.
     pub fn send(&self, media: Media<'_>) -> Result<u64, SendError> {
         self.check(&media)?;
-        self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| self.send_error())
+        self.shared
+            .with(|now, driver| driver.send_all(now, self.key, &[media]))
+            .map(|numbers| numbers.start)
+            .ok_or_else(|| self.send_error())
     }
 
-    /// Queues several datagrams, at least one; those that can be sent together leave in one system call. Returns the
-    /// number of the first datagram; the others have the following numbers.
+    /// Queues several datagrams; those that can be sent together leave in one system call. Returns their numbers in
+    /// [events](Self::next_event), which are consecutive. An empty slice queues nothing and returns an empty range.
     ///
     /// # Errors
     ///
-    /// See [`SendError`]. If any datagram is refused, none is queued. An empty slice gives [`SendError::Closed`].
-    pub fn send_all(&self, all: &[Media<'_>]) -> Result<u64, SendError> {
+    /// See [`SendError`]. If any datagram is refused, none is queued.
+    pub fn send_all(&self, all: &[Media<'_>]) -> Result<Range<u64>, SendError> {
         all.iter().try_for_each(|media| self.check(media))?;
-        let first = self.shared.with(|now, driver| {
-            let mut numbers = all.iter().map(|media| driver.send(now, self.key, media));
-            let first = numbers.next()?;
-            numbers.for_each(drop);
-            first
-        });
-        first.ok_or_else(|| self.send_error())
+        let numbers = self.shared.with(|now, driver| driver.send_all(now, self.key, all));
+        numbers.ok_or_else(|| self.send_error())
     }
 
     /// Waits until fewer than `limit` datagrams are queued. For data that is produced faster than it is sent, such

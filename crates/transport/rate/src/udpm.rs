@@ -122,9 +122,11 @@ impl Options for UdpmOptions {
             if !(1..=usize::from(MAX_LEVELS)).contains(&ladder.len()) {
                 return wrong("ladder", "there are 1 to 256 rates");
             }
-            let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
-            if !rises || ladder.first().is_some_and(|rate| rate.bits_per_second() == 0) {
-                return wrong("ladder", "each rate is greater than the one before, and the first is more than 0bps");
+            if ladder.first().is_some_and(|rate| rate.bits_per_second() == 0) {
+                return wrong("ladder", "0bps is out of range; expected a first rate above 0bps");
+            }
+            if let Some([one, next]) = ladder.windows(2).find(|pair| pair[0] >= pair[1]) {
+                return wrong("ladder", &format!("{next} follows {one}; expected rates in ascending order"));
             }
         }
         if self.rate(self.top()) > MAX_RATE {

@@ -51,7 +51,7 @@ pub(crate) struct EndpointOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print only warnings and errors.
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) quiet: bool,
 }
 

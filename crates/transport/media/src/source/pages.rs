@@ -113,7 +113,10 @@ impl ParetoObjects {
         }
         match maximum.checked_sub(minimum) {
             Some(1..=MAX_OBJECTS) if minimum >= 1 => Ok(()),
-            _ => fail(format!("minimum is at least 1, and maximum above it, by {MAX_OBJECTS} at most")),
+            _ => fail(format!(
+                "minimum = {minimum} and maximum = {maximum} are out of range: minimum is at least 1, and maximum above \
+                 it, by {MAX_OBJECTS} at most"
+            )),
         }
     }
 

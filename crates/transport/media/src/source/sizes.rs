@@ -110,6 +110,12 @@ impl LognormalSizes {
             .into_iter()
             .flatten()
             .try_for_each(|size| at_least_a_byte(key, size))?;
+        if let Some((least, most)) = minimum.zip(*maximum)
+            && least > most
+        {
+            let message = format!("minimum = {least} is above maximum = {most}; expected a minimum of at most {most}");
+            return Err(OptionError::new(key, message));
+        }
         let distribution = LognormalWithin::new(
             mean.count() as f64,
             deviation.count() as f64,

@@ -169,6 +169,13 @@ impl TcpLikeExpert {
                 return error(key, format!("{rto} is out of range; expected min_rto ({}) or more", self.min_rto));
             }
         }
+        if self.initial_rto > self.max_rto {
+            let Self { initial_rto, max_rto, .. } = self;
+            return error(
+                "initial_rto",
+                format!("{initial_rto} is out of range; expected max_rto ({max_rto}) or less"),
+            );
+        }
         if self.delayed_ack.is_some_and(Duration::is_zero) {
             return error(
                 "delayed_ack",

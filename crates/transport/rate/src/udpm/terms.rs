@@ -233,9 +233,9 @@ mod tests {
             (multiples(256, 1_000_000_000).terms().scales, "step: the greatest rate is at most 100Gbps"),
             (UdpmOptions { interval: Duration::ZERO, ..udpm() }.terms().scales, "interval: "),
             (list(&[]).terms().scales, "ladder: there are 1 to 256 rates"),
-            (list(&[0, 1]).terms().scales, "ladder: each rate is greater"),
-            (list(&[3, 3]).terms().scales, "ladder: each rate is greater"),
-            (list(&[3, 1]).terms().scales, "ladder: each rate is greater"),
+            (list(&[0, 1]).terms().scales, "ladder: 0bps is out of range; expected a first rate above 0bps"),
+            (list(&[3, 3]).terms().scales, "ladder: 3bps follows 3bps; expected rates in ascending order"),
+            (list(&[3, 1]).terms().scales, "ladder: 1bps follows 3bps; expected rates in ascending order"),
             (list(&fifty).terms().scales, "ladder: 50 rates are too many for a connection; expected 1 to 49"),
         ] {
             let error = Terms::check_scales(&bytes).unwrap_err().to_string();

@@ -115,6 +115,9 @@ pub enum AutomaticBottom {
     MeanPacket,
 }
 
+/// Minimum of an automatic `min_threshold`, in packets.
+pub(super) const LEAST_AUTOMATIC_THRESHOLD: f64 = 5.0;
+
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
         let (ns2, ns3) = (dialect == Dialect::Ns2, dialect == Dialect::Ns3);
@@ -173,11 +176,7 @@ impl headway_units::Options for Options {
         if !(automatic || in_range) {
             return wrong("queue_weight", "must be above 0 and at most 1, or one of ns-2's automatic 0, -1, -2");
         }
-        if let (Some(low), Some(high)) = (self.min_threshold, self.max_threshold)
-            && self.units(low) > self.units(high)
-        {
-            return wrong("max_threshold", "must be at least min_threshold");
-        }
+        self.check_thresholds()?;
         if self.max_probability.value() == 0.0 {
             return wrong("max_probability", "must be above 0: at 0 nothing is dropped early; use kind = \"droptail\"");
         }
@@ -223,6 +222,33 @@ fn probability(value: f64) -> Probability {
 }
 
 impl Options {
+    /// Checks that early drops are possible: `min_threshold` is at most `max_threshold` and `limit`. An automatic
+    /// threshold counts with its minimum.
+    fn check_thresholds(&self) -> Result<(), OptionError> {
+        let automatic = Threshold::Packets(LEAST_AUTOMATIC_THRESHOLD);
+        let written = self.min_threshold.filter(|threshold| self.units(*threshold) > 0.0);
+        let low = written.unwrap_or(automatic);
+        let name = if written.is_some() { "min_threshold," } else { "the automatic min_threshold, at least" };
+        let high = self.max_threshold.filter(|threshold| self.units(*threshold) > 0.0);
+        if let Some(high) = high.filter(|high| self.units(low) > self.units(*high)) {
+            let message = format!("{high} is below {name} {low}; expected at least {low}");
+            return Err(OptionError::new("max_threshold", message));
+        }
+        let limit = match self.limit {
+            QueueSize::Packets(packets) => Threshold::Packets(packets as f64),
+            QueueSize::Bytes(bytes) => Threshold::Bytes(bytes.count() as f64),
+        };
+        if self.units(low) > self.units(limit) {
+            let message = format!(
+                "{} is below {name} {low}, so that RED drops and marks nothing early; expected at least {low}, or a \
+                 min_threshold of at most {limit}",
+                self.limit
+            );
+            return Err(OptionError::new("limit", message));
+        }
+        Ok(())
+    }
+
     /// Returns a threshold in the unit of the queue: packets or bytes.
     pub(super) fn units(&self, threshold: Threshold) -> f64 {
         match threshold {
