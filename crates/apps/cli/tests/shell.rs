@@ -16,11 +16,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Bound of the release error that no run exceeds, so that all runs are valid.
-const NO_BOUND: &str = "1h";
+pub(crate) const NO_BOUND: &str = "1h";
 
 /// Returns whether this process may create network namespaces and TUN devices on a kernel that has both, and prints the
 /// reason if not.
-fn has_rights() -> bool {
+pub(crate) fn has_rights() -> bool {
     const NET_ADMIN: u32 = 12;
     const SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -45,7 +45,7 @@ fn has_rights() -> bool {
 }
 
 /// Waits for a connection from the command, which must not end before.
-fn accept(listener: &TcpListener, mut child: Child) -> (Child, TcpStream) {
+pub(crate) fn accept(listener: &TcpListener, mut child: Child) -> (Child, TcpStream) {
     listener.set_nonblocking(true).unwrap();
     loop {
         match listener.accept() {
@@ -63,13 +63,13 @@ fn accept(listener: &TcpListener, mut child: Child) -> (Child, TcpStream) {
     }
 }
 
-fn shell(arguments: &[&str], script: &str) -> Command {
+pub(crate) fn shell(arguments: &[&str], script: &str) -> Command {
     let mut command = headway(&["shell", "--bound", NO_BOUND, "--quiet"]);
     command.args(arguments).args(["--", "sh", "-c", script]);
     command
 }
 
-fn run(arguments: &[&str], script: &str) -> Output {
+pub(crate) fn run(arguments: &[&str], script: &str) -> Output {
     shell(arguments, script).output().unwrap()
 }
 
@@ -101,7 +101,7 @@ impl Gateway {
 }
 
 /// Returns a command of bash that connects file descriptor 3 to a port of the gateway.
-fn connect(port: u16) -> String {
+pub(crate) fn connect(port: u16) -> String {
     format!("exec 3<>/dev/tcp/$HEADWAY_HOST/{port}")
 }
 
