@@ -302,6 +302,47 @@ fn a_stopped_emulator_makes_the_run_invalid() {
     assert!(messages.contains("this run is not valid: uplink: the emulator did not run for "), "{messages}");
 }
 
+/// Returns the scheduling policies of the link's threads.
+fn policies(emulator: u32) -> Vec<String> {
+    let mut policies = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{emulator}/task")).unwrap() {
+        // A thread may have ended.
+        let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
+        if let Some((name, fields)) = stat.rsplit_once(')')
+            && name.contains("(To")
+        {
+            // Field 41 of proc_pid_stat(5); the name is field 2.
+            policies.push(fields.split_whitespace().nth(41 - 3).unwrap().to_owned());
+        }
+    }
+    policies
+}
+
+/// The threads of the link, and no process of the command, have the policy SCHED_RR if the process may set it.
+#[test]
+fn the_link_preempts_ordinary_programs() {
+    if !has_rights() {
+        return;
+    }
+    let may_preempt = Command::new("chrt").args(["-r", "1", "true"]).output();
+    if !may_preempt.is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: chrt(1) cannot set SCHED_RR");
+        return;
+    }
+    let mut child = shell(&[], "cut -d' ' -f41 /proc/self/stat; cat").stdin(Stdio::piped()).spawn().unwrap();
+    let mut policy = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut policy).unwrap();
+    assert_eq!(policy, "0\n", "SCHED_OTHER");
+    // The threads may start after the command.
+    let start = Instant::now();
+    while policies(child.id()) != ["2", "2"] {
+        assert!(start.elapsed() < Duration::from_secs(300), "{:?} is not SCHED_RR", policies(child.id()));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn wrong_options_are_refused_before_the_command_starts() {
     for (arguments, message) in [

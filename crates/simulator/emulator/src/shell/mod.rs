@@ -13,6 +13,8 @@ mod name_server;
 mod namespace;
 mod path;
 mod report;
+mod spin;
+mod urgency;
 
 pub use error::ShellError;
 pub use guard::run_guard;

@@ -2,6 +2,8 @@
 
 use super::device::Device;
 use super::error::ShellError;
+use super::spin::Spin;
+use super::urgency::{Urgency, cpu_time};
 use crate::emulator::{Departure, Direction, DirectionCounts, Dropped, Emulator, Packet};
 use crate::ip_header::{IpHeader, set_ecn};
 use crate::recorder::Tap;
@@ -10,7 +12,6 @@ use headway_net::Clock;
 use headway_record::{DelaySummary, Histogram, LinkLabel};
 use headway_units::{Dscp, Duration, Ecn, Instant};
 use nix::sys::eventfd::EventFd;
-use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -23,8 +24,6 @@ const STOP: u64 = 1;
 const BATCH: usize = 64;
 /// Longest wait, so that the thread notices in time that it did not run.
 const MAX_WAIT: Duration = Duration::from_millis(100);
-/// Time before a departure for which the thread polls instead of sleeping: a timer is late by about this time.
-const SPIN: Duration = Duration::from_micros(80);
 /// A packet of at most this size is copied into memory of its size; larger packets keep their buffer.
 const COPIED_BYTES: usize = 256;
 
@@ -88,22 +87,26 @@ impl Path {
         }
         let mut sent = Sent { errors: Histogram::default(), unsent: 0 };
         let (mut ready, mut buffer) = (Vec::new(), vec![0; self.mtu]);
-        let mut longest_stall = Duration::ZERO;
+        let (mut longest_stall, mut spin) = (Duration::ZERO, Spin::new());
+        let mut urgency = Urgency::raise(self.clock.now());
         // Time at which the thread is due to run.
         let mut due = self.clock.now();
         while !ready.contains(&STOP) {
             longest_stall = longest_stall.max(self.clock.now().since(due));
             self.send_due(&mut sent)?;
             let now = self.clock.now();
+            urgency.check(now);
             let until = self.link.poll_timeout().map_or(now + MAX_WAIT, |at| at.min(now + MAX_WAIT));
             due = until.max(now);
-            let sleep = until.since(now).as_nanos().saturating_sub(SPIN.as_nanos());
-            waiter.wait(now, now + Duration::from_nanos(sleep), &mut ready).map_err(ShellError::Link)?;
+            let wake = now + until.since(now).saturating_sub(spin.time());
+            waiter.wait(now, wake, &mut ready).map_err(ShellError::Link)?;
+            if wake > now && ready.is_empty() {
+                spin.observe(self.clock.now().since(wake));
+            }
             if ready.contains(&DEVICE) {
                 self.receive(&mut buffer)?;
             }
         }
-        let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(std::time::Duration::ZERO, Into::into);
         let label = LinkLabel { name: String::new(), from: String::new(), to: String::new() };
         let summary = self.link.summary(self.direction, label, self.clock.now());
         Ok(PathReport {
@@ -112,7 +115,7 @@ impl Path {
             peak_queue_packets: summary.peak_queue_packets,
             release_error_s: sent.errors.summary(),
             longest_stall_s: longest_stall.as_secs_f64(),
-            cpu_share: cpu.as_secs_f64() / self.clock.now().as_secs_f64().max(1e-3),
+            cpu_share: cpu_time().as_secs_f64() / self.clock.now().as_secs_f64().max(1e-3),
             unsent_packets: sent.unsent,
             unread_packets: 0,
             unrecorded_events: self.tap.as_ref().map_or(0, Tap::lost_events),
