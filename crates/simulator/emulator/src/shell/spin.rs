@@ -2,8 +2,7 @@
 
 use headway_units::Duration;
 
-/// Range of the time. A timer of an idle machine is late by 0.1 to 0.25 ms, since its processor has to wake up; that of a
-/// busy one by less than 50 us.
+/// Range of the time. A timer of an idle machine is late by 0.1 to 0.25 ms, since its processor has to wake up.
 const MIN: Duration = Duration::from_micros(50);
 const MAX: Duration = Duration::from_micros(400);
 const INITIAL: Duration = Duration::from_micros(150);
