@@ -15,6 +15,8 @@ mod ip_header;
 #[cfg(target_os = "linux")]
 mod observer;
 #[cfg(target_os = "linux")]
+mod recorder;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod shell;
@@ -27,6 +29,10 @@ mod waiter;
 pub use driver::{Proxy, ProxyError, ProxyOptions};
 #[cfg(target_os = "linux")]
 pub use observer::{DatagramInfo, Observer};
+#[cfg(target_os = "linux")]
+pub use recorder::{
+    Capture, LogHeader, MahimahiLog, PacketEvent, PacketEventKind, PacketSink, RecordError, Recorder, Tap,
+};
 #[cfg(target_os = "linux")]
 pub use report::Report;
 #[cfg(target_os = "linux")]
