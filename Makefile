@@ -7,14 +7,15 @@ PROGRAM = $${CARGO_TARGET_DIR:-target}/release/headway
 .PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
 
 ## Builds Headway, runs TCP and an encoded video over one bottleneck, and draws the result.
-demo: toolchain
-	$(CARGO) build --release --quiet --package headway-cli
+demo: program
+	@echo "make demo: simulate scenarios/demo.toml and draw the figures"
 	$(PROGRAM) run scenarios/demo.toml --out $(DEMO) --again
 	$(PROGRAM) plot $(DEMO)
 
 ## All checks of CI, except for instructions and cache misses.
 test: toolchain locks fmt lint traceability arithmetic
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory viewer; fi
+	$(CARGO) test --workspace --no-run
 	$(CARGO) test --workspace --quiet
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway viewer/check
@@ -30,8 +31,8 @@ fmt: toolchain
 	$(CARGO) fmt --all --check
 
 lint: toolchain
-	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
-	$(CARGO) clippy --no-default-features --quiet -p headway-units -p headway-rate -p headway-media -p headway-dccp -- --deny warnings
+	$(CARGO) clippy --workspace --all-targets -- --deny warnings
+	$(CARGO) clippy --no-default-features -p headway-units -p headway-rate -p headway-media -p headway-dccp -- --deny warnings
 
 ## Checks that the book's page from RFC to code and tests is current, without a new gap; `validation/traceability/run` writes it.
 traceability:
@@ -94,10 +95,15 @@ pictures: viewer demo
 	docs/pictures.sh $(DEMO)
 
 ## Runs every paper in full and stores the results that their pages show; minutes.
-papers: toolchain
-	$(CARGO) build --release --quiet --package headway-cli
+papers: program
 	for paper in papers/*/; do id=$$(basename $$paper); \
 	  $(PROGRAM) papers run $$id --full && papers/store $$id out/papers/$$id || exit 1; done
+
+## Builds the program. Cargo reports each crate, also in a log file; its progress bar needs a terminal.
+.PHONY: program
+program: toolchain
+	@echo "make: build $(PROGRAM), several minutes the first time"
+	$(CARGO) build --release --package headway-cli
 
 .PHONY: toolchain
 toolchain:

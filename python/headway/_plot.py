@@ -11,6 +11,7 @@ except ImportError as missing:
     raise ImportError("figures need the package matplotlib: pip install matplotlib") from missing
 
 from ._figures import FIGURES
+from ._names import unknown
 from ._native import axis_title
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _STYLE: dict[Any, Any] = {
 def plot(records: Sequence[Record], name: str) -> Figure:
     """Returns a figure in which every flow or link of every record is a curve."""
     if name not in FIGURES:
-        raise ValueError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+        raise unknown("figure", name, FIGURES)
     shown = FIGURES[name]
     lines = {}
     for record in records:

@@ -139,7 +139,10 @@ class Record:
         return self._inner.traces
 
     def samples(self, metric: str) -> dict[str, tuple[list[float], list[float]]]:
-        """Returns the series of a metric by entity, as times in s and values."""
+        """Returns the series of a metric by entity, as times in s and values.
+
+        The dict is empty if the run has no samples of the metric. An unknown name is a ValueError.
+        """
         return {entity: (times, values) for entity, times, values in self._inner.samples(metric)}
 
     def metric(self, expression: str) -> float | None:

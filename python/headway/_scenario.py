@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _native
 from ._errors import Problem, RunError, ScenarioError
+from ._names import unknown
 from ._record import Record
 from ._table import counted
 from ._toml import document, inline
@@ -305,7 +306,7 @@ def _assign_to_flows(flows: list[str], given: Mapping[str, _T]) -> dict[str, _T]
         regex = re.compile(".*".join(map(re.escape, pattern.split("*"))))
         matching = [flow for flow in flows if regex.fullmatch(flow)]
         if not matching:
-            raise ValueError(f"there is no flow {pattern!r}; there are {', '.join(flows[:12])}")
+            raise unknown("flow", pattern, flows)
         for flow in matching:
             assigned.setdefault(flow, value)
     return assigned

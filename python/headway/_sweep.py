@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._names import unknown
 from ._table import Table, counted
 from ._toml import inline
 
@@ -65,8 +66,12 @@ class ResultTable:
 
     def samples(self, row: int, metric: int | str) -> dict[int, float]:
         """Returns the value of a metric in each run of a row, by seed."""
-        number = self.metrics.index(metric) if isinstance(metric, str) else metric
-        return dict(zip(*self._inner.samples(row, number), strict=True))
+        return dict(zip(*self._inner.samples(row, self._metric(metric)), strict=True))
+
+    def _metric(self, metric: int | str) -> int:
+        if isinstance(metric, str) and metric not in self.metrics:
+            raise unknown("metric", metric, self.metrics)
+        return self.metrics.index(metric) if isinstance(metric, str) else metric
 
     def against(self, value: str, *, paired: bool = False) -> ResultTable:
         """Returns the results with differences to one value of a key, such as `"queue=red"`.
@@ -85,8 +90,7 @@ class ResultTable:
         """
         from ._plot import plot_over
 
-        number = self.metrics.index(metric) if isinstance(metric, str) else metric
-        return plot_over(self, number, over, by, log_x=log_x, title=title)
+        return plot_over(self, self._metric(metric), over, by, log_x=log_x, title=title)
 
     def csv(self) -> str:
         """Returns the output of `headway sweep --csv`."""

@@ -110,7 +110,12 @@ def test_samples_by_entity(record):
     rows = frame[(frame["entity"] == "r1->r2") & (frame["metric"] == "queue_packets")]
     assert values == rows["value"].tolist()
     assert times == (rows["time_ns"] / 1e9).tolist()
-    assert record.samples("nothing") == {}
+    # The flow has no sessions.
+    assert record.samples("open_sessions") == {}
+    expected = 'there is no metric "queue_packet" over time; did you mean "queue_packets"[?] Known are'
+    with pytest.raises(ValueError, match=expected) as wrong:
+        record.samples("queue_packet")
+    assert "throughput_bps" in str(wrong.value)
 
 
 def test_run_without_series(scenario, tmp_path):
@@ -234,7 +239,7 @@ def test_figures(record):
     (axes,) = record.plot("throughput").axes
     assert [line.get_label() for line in axes.lines] == ["ftp"]
     assert axes.get_ylabel() == "Throughput (Mb/s)"
-    with pytest.raises(ValueError, match="there is no figure 'speed'; there are throughput"):
+    with pytest.raises(ValueError, match='there is no figure "speed"; known are throughput'):
         record.plot("speed")
     with pytest.raises(ValueError, match="no samples of allowed_rate_bps"):
         record.plot("allowed-rate")

@@ -45,6 +45,13 @@ def test_results_have_one_row_per_combination(tmp_path):
     assert row["values"] == ["500kbps", "10ms"]
     assert row["metrics"][0]["ci95"] > 0
     samples = results.samples(4, "loss")
+    for call in (lambda: results.samples(4, "los"), lambda: results.plot("rate", "los")):
+        with pytest.raises(ValueError, match=r'there is no metric "los"; did you mean "loss"[?] Known are loss'):
+            call()
+    with pytest.raises(IndexError, match="there is no row 99; the table has "):
+        results.samples(99, "loss")
+    with pytest.raises(IndexError, match="there is no metric 7; the table has "):
+        results.samples(0, 7)
     assert list(samples) == [1, 2, 3, 4, 5]
     assert row["metrics"][0]["mean"] == pytest.approx(sum(samples.values()) / 5)
     one = LOSSY.set("link[0].rate", "500kbps").set("link[0].delay", "10ms").set("record.series", False).run(seed=3)
@@ -78,7 +85,7 @@ def test_quantities_are_numbers_that_set_accepts(tmp_path):
     same = LOSSY.set({"link[0].rate": "2Mbps", "link[0].delay": "5ms"}).toml
     assert LOSSY.set({"link[0].rate": 2e6, "link[0].delay": 0.005}).toml == same
     assert LOSSY.set("link[0].rate", frame["rate"].min()).set("link[0].delay", frame["delay"].min()).toml == same
-    with pytest.raises(headway.ScenarioError, match='"20" has no unit'):
+    with pytest.raises(headway.ScenarioError, match=": 20 has no unit"):
         LOSSY.set("link[0].queue", {"kind": "droptail", "limit": "9packets"}).set("link[0].queue.limit", 20)
 
 

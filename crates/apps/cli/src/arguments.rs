@@ -150,12 +150,13 @@ pub(crate) struct SweepOptions {
     /// Also report the differences from a baseline, which is one value of a varied key, such as `queue=droptail`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) against: Option<String>,
-    /// Compute the differences of --against between runs of the same seed. Without this option, the runs are
-    /// independent samples, and the intervals of their differences are Welch's.
+    /// Compute the differences of --against between runs with the same seed. Without this option, runs are treated as
+    /// independent samples, and the confidence intervals of the differences are those of Welch's t-test.
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
-    /// Also draw a chart of each metric over this varied key, as SVG and PNG. If other keys are varied, too, the
-    /// samples are the means over their values, one for each seed.
+    /// Also draw a chart of each metric over this varied key, as SVG and PNG. If keys other than those of --plot and
+    /// --by vary, the metric is first averaged over their values, separately for each seed. If only the
+    /// seeds vary, `--plot seed` with --cdf or --boxes draws the distribution of each metric over the seeds.
     #[arg(long, value_name = "KEY")]
     pub(crate) plot: Option<String>,
     /// Draw one line for each value of this varied key. Requires --plot.
@@ -172,12 +173,14 @@ pub(crate) struct SweepOptions {
     /// instead of means with intervals. Requires --plot.
     #[arg(long, requires = "plot", conflicts_with = "boxes")]
     pub(crate) cdf: bool,
-    /// Add seeds until half the width of the 95 % interval of each metric is at most this share of its mean, such as
-    /// `5%` (above 0%, below 100%). A metric with a mean near 0 may need the maximum of --max-seeds. A metric that is
-    /// the same in all runs has no interval; it is reported as constant after 10 seeds.
+    /// Add seeds to each combination of values until half the width of the 95 % confidence interval of each metric is
+    /// at most this share of its mean, such as `5%` (above 0%, below 100%). A metric with a mean near 0 may need
+    /// --max-seeds seeds. A metric that is the same in all runs has no interval; it is reported as constant after 10
+    /// seeds.
     #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision, allow_hyphen_values = true)]
     pub(crate) precision: Option<Probability>,
-    /// Maximum number of seeds with --precision, at least the initial number of seeds [default: 1000].
+    /// Maximum number of seeds of a combination of values with --precision, at least the initial number of seeds
+    /// [default: 1000].
     #[arg(long, alias = "most", value_name = "N", value_parser = max_seeds, requires = "precision", allow_negative_numbers = true)]
     pub(crate) max_seeds: Option<u32>,
     /// Folder for the dataset [default: out/NAME-sweep, with the name of the scenario].
@@ -193,7 +196,7 @@ pub(crate) struct SweepOptions {
     /// Number of worker threads, from 1 to 65535 [default: one per core].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Repeat runs that are already in the folder.
+    /// Repeat runs that are already complete in the folder, instead of reusing their results.
     #[arg(long)]
     pub(crate) again: bool,
     /// Print comma-separated values instead of a table.
@@ -264,7 +267,6 @@ pub(crate) struct ReportOptions {
     pub(crate) without_packets: bool,
 }
 
-/// Options of [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
 const BOOK: &str = "The book has tutorials, how-to guides and the reference of all keys: \
 https://github.com/headway-net/headway/blob/main/docs/src/SUMMARY.md";
 
@@ -277,7 +279,7 @@ As root, programs reach the services of this machine at the gateway, 100.64.0.1 
 where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach the ports of \
 --host-port there. Access to the outside would need a user-mode network such as passt, which terminates TCP connections.
 
-The link carries IPv4.";
+The link carries IPv4 only.";
 
 #[cfg(target_os = "linux")]
 const LAB_HELP: &str = "\
@@ -291,13 +293,14 @@ in the folder `programs` of the record.
 
 The exit status is 0 for a valid run, 1 if a program failed, and 125 if the lab fails or the run is not valid.";
 
+/// Options of [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
 const STYLE_OPTIONS: [&str; 6] = ["title", "x_label", "y_label", "size", "font_size", "legend"];
 
 /// Appearance of charts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Style")]
 pub(crate) struct StyleOptions {
-    /// Title above each chart; "" for none [default: the quantity and its unit].
+    /// Title above each chart; "" for none [default: the metric of the chart].
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
     /// Label of the horizontal axis [default: the quantity and its unit].
@@ -322,9 +325,11 @@ pub(crate) struct StyleOptions {
 pub(crate) enum PlotKind {
     /// Time series, one chart per metric.
     Series,
-    /// Distribution of one-way packet delays; needs records with `[record] distributions = true`.
+    /// Cumulative distribution of the one-way delays of received packets; needs records with `[record] distributions =
+    /// true`.
     DelayCdf,
-    /// Distribution of the delays of complete frames; needs records with `[record] distributions = true`.
+    /// Share of the written media frames that are complete within a time after writing; needs records with `[record]
+    /// distributions = true`.
     Frames,
 }
 
@@ -379,12 +384,12 @@ pub(crate) struct QueuesOptions {
     /// [default: the only such flow].
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
-    /// Send queue to compare, with keys of `send_queue` in a scenario that differ from their defaults, such as
-    /// `sfdps1,rtt_share=0`. May be repeated [default: every kind, and the queue of the scenario if its options
-    /// differ].
+    /// Send queue to compare: its kind, and keys of `send_queue` in a scenario that differ from their defaults, such as
+    /// `sfdps1,rtt_share=0`. May be repeated [default: every kind with default options, and the flow's send queue in
+    /// the scenario if its options are not the defaults].
     #[arg(long = "queue", value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queues: Vec<String>,
-    /// Also report each queue with exact knowledge of every packet's future delay (oracle).
+    /// Also report the results of each queue if it knew the delay of each packet before sending it (oracle).
     #[arg(long, alias = "knowing")]
     pub(crate) oracle: bool,
     /// Print JSON instead of tables.
@@ -449,18 +454,21 @@ pub(crate) struct ProxyOptions {
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) link: LinkOptions,
-    /// Maximum timing error of the emulator in a valid run: the 99th percentile of the time by which datagrams are sent
-    /// later than the link model computes. Above it, the final report lists the reason and the exit status is 1.
+    /// Maximum 99th percentile of each of two timing errors in a valid run. Release error: the time by which the proxy
+    /// sends datagrams later than the link model computes. Intake error: the time from the reception of a datagram by
+    /// the kernel until the proxy reads it. If the run is not valid, the final report lists the reason and the exit
+    /// status is 1.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
     /// Maximum number of simultaneous clients, from 1 to 65535. Each client uses a socket, within the limit of open
-    /// files. Datagrams of further clients are dropped; the run is then not valid and the exit status is 1.
+    /// files. At the maximum, a new client replaces the longest idle client that the server has never answered. If the
+    /// server has answered all of them, datagrams of new clients are dropped, and the run is not valid.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65535), allow_negative_numbers = true)]
     pub(crate) max_clients: u32,
     /// Print a line of JSON each second and one at the end, instead of a table at the end.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the final report.
+    /// Do not show progress: print only the final report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -470,18 +478,29 @@ pub(crate) struct ProxyOptions {
 pub(crate) struct ShellOptions {
     #[command(flatten)]
     pub(crate) link: LinkOptions,
-    /// Largest 99th percentile of the release error in a valid run: the time from the departure of a packet from the
-    /// link until the kernel has it. If a run is invalid, the exit status is 125.
+    /// Maximum 99th percentile of the release error in a valid run: the time from the departure of a packet from the
+    /// link until the emulator has passed it to the kernel. A run is also invalid if the emulator does not run for more
+    /// than 100 times this bound. If a run is invalid, the exit status is 125.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
     /// Port of this machine's loopback address, TCP and UDP, that programs reach at the gateway. May be repeated.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) host_port: Vec<u16>,
+    /// Folder for captures in pcapng format: the packets at both ends of the link (`shell.pcapng`, `gateway.pcapng`), and
+    /// those that the link dropped (`drops.pcapng`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Log of the direction out of the shell, in the format of Mahimahi's mm-link.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) uplink_log: Option<PathBuf>,
+    /// Log of the direction into the shell, in the format of Mahimahi's mm-link.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) downlink_log: Option<PathBuf>,
     /// Print the report as JSON, on standard error.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print no report. A fault of the run is printed nevertheless.
-    #[arg(long, short, conflicts_with = "json")]
+    /// Print no report. If the run is not valid, the reason is printed nevertheless.
+    #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Program that runs behind the link, with its arguments [default: $SHELL, or /bin/sh].
     #[arg(last = true, value_name = "COMMAND")]
@@ -521,7 +540,7 @@ pub(crate) enum PapersCommand {
         options: PapersOptions,
     },
     /// Run missing experiments and check each claim. The exit status is 1 if a claim that follows from the text of the
-    /// paper (class "derivable") is not reproduced, at least in its trend.
+    /// paper (class "derivable") is neither reproduced, at least in its trend, nor covered by a test.
     Check {
         /// Name of a built-in paper, or folder of another paper [default: all built-in papers].
         id: Option<String>,
@@ -548,7 +567,8 @@ pub(crate) enum PapersCommand {
     Figures {
         /// Names of the papers [default: all built-in papers].
         ids: Vec<String>,
-        /// Output folder, with a subfolder for each paper [default: out/papers].
+        /// Output folder; figures are written to OUT/ID/drawings, where ID is the name of the paper [default:
+        /// out/papers].
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
@@ -576,14 +596,16 @@ pub(crate) struct PapersOptions {
     /// other experiments have the verdict "not run". May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
-    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. May be repeated.
+    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. `check` then judges
+    /// only its claims. May be repeated.
     #[arg(long = "only", value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
     /// are also taken from this file.
     #[arg(long, alias = "onto", value_name = "FILE")]
     pub(crate) merge: Option<PathBuf>,
-    /// Folder for records, tables and figures [default: out/papers/ID].
+    /// Folder for records, tables and figures. `check` of all papers uses a subfolder for each paper [default:
+    /// out/papers/ID, with the name of the paper].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Number of worker threads, from 1 to 65535 [default: one per core].
@@ -638,6 +660,22 @@ fn precision(text: &str) -> Result<Probability, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every short form `-q` suppresses progress and no result. Options with another meaning have only the long form.
+    #[test]
+    fn the_short_form_of_quiet_has_one_meaning() {
+        fn meanings(command: &clap::Command) -> Vec<(String, String)> {
+            let own = command.get_arguments().filter(|argument| argument.get_short() == Some('q'));
+            let own = own.map(|argument| argument.get_help().map(ToString::to_string).unwrap_or_default());
+            let own = own.map(|help| (command.get_name().to_owned(), help));
+            own.chain(command.get_subcommands().flat_map(meanings)).collect()
+        }
+        let all = meanings(&<Arguments as clap::CommandFactory>::command());
+        assert!(all.iter().any(|(command, _)| command == "run"), "{all:?}");
+        for (command, help) in all {
+            assert!(help.starts_with("Do not show progress"), "{command}: {help}");
+        }
+    }
 
     #[test]
     fn errors_of_options_include_the_allowed_range() {

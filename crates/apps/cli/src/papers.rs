@@ -13,10 +13,10 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_papers::{
-    Cell, CellError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Results, RunDetails,
-    Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, parameters_are,
-    plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace, verdicts_markdown,
-    verdicts_plain,
+    Cell, CellError, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Results,
+    RunDetails, Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown,
+    parameters_are, plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace,
+    verdicts_markdown, verdicts_plain,
 };
 use headway_run::{Folder, FolderKind, Job, Reuse, ScenarioFiles, Watch, each, folder_name, names, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
@@ -148,7 +148,8 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         // Several papers use subfolders.
         let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id.as_ref()) });
         let out = folder(paper, out);
-        let (results, _) = results(&read, &out, options, earlier::merged)?;
+        let (mut results, _) = results(&read, &out, options, earlier::merged)?;
+        keep_selected(&read, &mut results, options)?;
         if !json {
             let RunDetails { profile, seeds, .. } = &results.ran;
             output::text(&format!(
@@ -235,6 +236,22 @@ fn results(
     Ok((results, changed))
 }
 
+/// Returns the figures, tables and claims of `--only`.
+fn parts(claims: &Claims, options: &PapersOptions) -> Result<Vec<Part>, Failure> {
+    let parts = options.only.iter().map(|name| Part::find(claims, name)).collect::<Result<_, _>>();
+    parts.map_err(|error| Failure::Papers(error.to_string()))
+}
+
+/// Keeps the verdicts on the claims of `--only`, if it is set.
+fn keep_selected(read: &Read, results: &mut Results, options: &PapersOptions) -> Result<(), Failure> {
+    let parts = parts(&read.claims, options)?;
+    if parts.is_empty() {
+        return Ok(());
+    }
+    results.claims.retain(|judged| parts.iter().any(|part| part.has_claim(&judged.id)));
+    Ok(())
+}
+
 /// Returns the cells of the profile. `--cell` selects cells of any profile, `--only` selects the cells of the profile
 /// that a part needs.
 fn selected<'a>(
@@ -242,15 +259,14 @@ fn selected<'a>(
     profile: Profile,
     options: &PapersOptions,
 ) -> Result<Vec<&'a Cell>, Failure> {
-    let PapersOptions { cells: names, only, .. } = options;
+    let names = &options.cells;
     for name in names {
         if !claims.cells.iter().any(|cell| matches(&cell.name, name)) {
             let known = claims.cells.iter().map(|cell| cell.name.as_str());
             return Err(Failure::Papers(format!("there is no cell \"{name}\"{}", hint(name, known))));
         }
     }
-    let parts = only.iter().map(|name| Part::find(claims, name)).collect::<Result<Vec<_>, _>>();
-    let parts = parts.map_err(|error| Failure::Papers(error.to_string()))?;
+    let parts = parts(claims, options)?;
     if let Some(part) = parts.iter().find(|part| part.cells.is_empty()) {
         return Err(Failure::Papers(format!("{} needs no run; see `{}`", part.name, part.command(paper_name))));
     }

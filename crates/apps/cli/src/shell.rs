@@ -3,12 +3,16 @@
 use crate::arguments::{GuardOptions, InitOptions, ShellOptions as Arguments};
 use crate::error::Failure;
 use crate::output;
-use headway_emulator::{PathReport, Shell, ShellOptions, ShellReport, run_guard, run_init};
+use headway_emulator::{
+    Capture, LogHeader, MahimahiLog, PacketSink, PathReport, Shell, ShellOptions, ShellReport, run_guard, run_init,
+};
 use headway_record::number_table;
+use headway_scenario::Link;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,20 +22,23 @@ use std::time::Duration;
 pub(crate) const EMULATOR_FAILED: u8 = 125;
 /// Time between two checks for a signal and for the end of the command.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Nodes at the ends of the link.
+const NODES: [&str; 2] = ["shell", "gateway"];
 /// Time that the command has after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn shell(args: &Arguments) -> Result<ExitCode, Failure> {
     let failed = |error: headway_emulator::ShellError| Failure::Shell(error.to_string());
-    let links = args.link.read(["shell", "gateway"])?;
+    let links = args.link.read(NODES)?;
     let ways = links.duplex(args.link.link.as_deref()).map_err(|error| Failure::Shell(error.to_string()))?;
     let named = ways.map(|way| (way.name.as_str(), &way.config));
     let program =
         std::env::current_exe().map_err(|error| Failure::Shell(format!("cannot find this program: {error}")))?;
     let options = ShellOptions { program, bound: args.bound, host_ports: args.host_port.clone() };
     let command = if args.command.is_empty() { vec![default_shell()] } else { args.command.clone() };
+    let sinks = sinks(args, ways)?;
     let stop = handle_signals().map_err(|error| Failure::Shell(format!("cannot handle signals: {error}")))?;
-    let shell = Shell::start(&options, links.ties, named, links.seed, &command).map_err(failed)?;
+    let shell = Shell::start(&options, links.ties, named, links.seed, sinks, &command).map_err(failed)?;
     if let (Some(problem), false) = (shell.problem(), args.quiet) {
         output::note(&format!("headway: {problem}"));
     }
@@ -69,6 +76,41 @@ fn handle_signals() -> std::io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(is_set))?;
     }
     Ok(stop)
+}
+
+/// Creates the files of the captures and logs.
+fn sinks(args: &Arguments, ways: [&Link; 2]) -> Result<Vec<Box<dyn PacketSink>>, Failure> {
+    let failed = |option: &str, path: &Path, error: std::io::Error| {
+        Failure::Shell(format!("--{option} {}: cannot create: {error}", path.display()))
+    };
+    let mut sinks: Vec<Box<dyn PacketSink>> = Vec::new();
+    if let Some(folder) = &args.capture {
+        let [shell, gateway] = NODES;
+        let capture = Capture::create(folder, &[[shell, gateway], [gateway, shell]]);
+        sinks.push(Box::new(capture.map_err(|error| failed("capture", folder, error))?));
+    }
+    for (path, (option, direction, file)) in
+        [("uplink-log", "Uplink", &args.uplink_log), ("downlink-log", "Downlink", &args.downlink_log)]
+            .into_iter()
+            .enumerate()
+    {
+        let (Some(file), config) = (file, &ways[path].config) else { continue };
+        let trace = if config.capacity.is_some() { "trace of " } else { "" };
+        let header = LogHeader {
+            direction: direction.to_owned(),
+            trace: format!("{trace}{}", config.rate),
+            command_line: std::env::args_os().map(|argument| quoted(&argument)).collect::<Vec<_>>().join(" "),
+            queue: serde_json::to_string(&config.queue).map_err(|error| Failure::Shell(error.to_string()))?,
+        };
+        let log = MahimahiLog::create(file, path, header, config);
+        sinks.push(Box::new(log.map_err(|error| failed(option, file, error))?));
+    }
+    Ok(sinks)
+}
+
+/// Returns an argument in the notation of POSIX shells.
+fn quoted(argument: &OsStr) -> String {
+    format!("'{}'", argument.display().to_string().replace('\'', "'\\''"))
 }
 
 fn default_shell() -> OsString {

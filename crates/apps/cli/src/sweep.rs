@@ -62,10 +62,11 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     if let Some(value) = &options.against {
         outline.clone().against(value, options.paired).map_err(against_error)?;
     }
-    for (option, key) in
-        options.plot.iter().map(|key| ("--plot", key)).chain(options.by.iter().map(|key| ("--by", key)))
-    {
-        outline.key(key).map_err(|error| Failure::Sweep(format!("{option}: {error}")))?;
+    if let Some(over) = &options.plot {
+        picture::key(&outline, over, options)?;
+    }
+    if let Some(by) = &options.by {
+        outline.key(by).map_err(|error| Failure::Sweep(format!("--by: {error}")))?;
     }
     if let (Some(over), Some(by)) = (&options.plot, &options.by)
         && outline.key(over).ok() == outline.key(by).ok()

@@ -17,6 +17,8 @@ mod queues;
 mod reference;
 mod relay;
 mod shell;
+mod shell_faults;
+mod shell_files;
 mod sockets;
 mod sweep;
 mod typed_errors;

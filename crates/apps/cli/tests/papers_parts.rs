@@ -108,6 +108,38 @@ fn a_partial_run_keeps_results_and_charts_of_other_parts() {
     assert_eq!(std::fs::read_dir(out.join("runs/queue.50")).unwrap().count(), 10);
 }
 
+/// `check --only` printed all claims, and failed because the experiments of the others were not run.
+#[test]
+fn a_check_of_a_part_judges_only_its_claims() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("two");
+    std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+    std::fs::write(folder.join("scenarios/short.toml"), SCENARIO).unwrap();
+    let (_, claim) = CLAIMS.split_once("[[claim]]").unwrap();
+    let other = claim.replace("short", "long").replace("Figure 1", "Figure 2").replace("queue.5", "queue.50");
+    std::fs::write(folder.join("claims.toml"), format!("{CLAIMS}\n[[claim]]{other}")).unwrap();
+    for (only, claims) in [
+        (&["--only", "short"][..], &["short"][..]),
+        (&["--only", "fig2"], &["long"]),
+        (&["--only", "long", "--only", "fig1"], &["short", "long"]),
+        (&[], &["short", "long"]),
+    ] {
+        let check =
+            |more: &[&str]| printed(&papers(place.path(), &[&["check", "two", "--quiet"], only, more].concat()));
+        let text = check(&[]);
+        let rows: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        for id in ["short", "long"] {
+            assert_eq!(rows.contains(&id), claims.contains(&id), "{only:?}: {text}");
+        }
+        let count = if claims.len() == 1 { "1 claim, ".to_owned() } else { "2 claims, ".to_owned() };
+        assert!(text.contains(&count), "{text}");
+        let json: Value = serde_json::from_str(&check(&["--json"])).unwrap();
+        let ids: Vec<&str> =
+            json["claims"].as_array().unwrap().iter().map(|claim| claim["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, claims);
+    }
+}
+
 #[test]
 fn a_text_metric_is_refused_before_the_first_run() {
     let place = tempfile::tempdir().unwrap();

@@ -170,7 +170,7 @@ fn errors_include_the_allowed_values() {
         (&["--queue", "fifo,methods.adio=sfdps1"], "methods.adio: unknown key \"adio\"; did you mean \"audio\"?"),
         (&["--queue", "fifo,methods.audio=sfdps"], "there is no method \"sfdps\": expected fifo, prio, sfdps1"),
         (&["--queue", "fifo,limit.audio=3packets"], "unknown key \"limit.audio\""),
-        (&["--queue", "fifo,limit=3"], "\"3\" has no unit"),
+        (&["--queue", "fifo,limit=3"], "limit: 3 has no unit"),
         (&["--queue", "fifo,margin"], "\"margin\" has no value; expected KEY=VALUE"),
         (&["--queue", "sure-first,margin=x"], "--queue sure-first,margin=x: margin: \"x\" is not a number"),
         (&["--queue", "fifo,resend=1"], "--queue fifo,resend=1: resend: 1 is not true or false"),

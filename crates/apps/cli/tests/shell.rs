@@ -16,11 +16,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Bound of the release error that no run exceeds, so that all runs are valid.
-const NO_BOUND: &str = "1h";
+pub(crate) const NO_BOUND: &str = "1h";
 
 /// Returns whether this process may create network namespaces and TUN devices on a kernel that has both, and prints the
 /// reason if not.
-fn has_rights() -> bool {
+pub(crate) fn has_rights() -> bool {
     const NET_ADMIN: u32 = 12;
     const SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -45,7 +45,7 @@ fn has_rights() -> bool {
 }
 
 /// Waits for a connection from the command, which must not end before.
-fn accept(listener: &TcpListener, mut child: Child) -> (Child, TcpStream) {
+pub(crate) fn accept(listener: &TcpListener, mut child: Child) -> (Child, TcpStream) {
     listener.set_nonblocking(true).unwrap();
     loop {
         match listener.accept() {
@@ -63,13 +63,13 @@ fn accept(listener: &TcpListener, mut child: Child) -> (Child, TcpStream) {
     }
 }
 
-fn shell(arguments: &[&str], script: &str) -> Command {
+pub(crate) fn shell(arguments: &[&str], script: &str) -> Command {
     let mut command = headway(&["shell", "--bound", NO_BOUND, "--quiet"]);
     command.args(arguments).args(["--", "sh", "-c", script]);
     command
 }
 
-fn run(arguments: &[&str], script: &str) -> Output {
+pub(crate) fn run(arguments: &[&str], script: &str) -> Output {
     shell(arguments, script).output().unwrap()
 }
 
@@ -101,7 +101,7 @@ impl Gateway {
 }
 
 /// Returns a command of bash that connects file descriptor 3 to a port of the gateway.
-fn connect(port: u16) -> String {
+pub(crate) fn connect(port: u16) -> String {
     format!("exec 3<>/dev/tcp/$HEADWAY_HOST/{port}")
 }
 
@@ -300,6 +300,47 @@ fn a_stopped_emulator_makes_the_run_invalid() {
     assert_eq!(ended.status.code(), Some(125));
     let messages = text(&ended.stderr);
     assert!(messages.contains("this run is not valid: uplink: the emulator did not run for "), "{messages}");
+}
+
+/// Returns the scheduling policies of the link's threads.
+fn policies(emulator: u32) -> Vec<String> {
+    let mut policies = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{emulator}/task")).unwrap() {
+        // A thread may have ended.
+        let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
+        if let Some((name, fields)) = stat.rsplit_once(')')
+            && name.contains("(To")
+        {
+            // Field 41 of proc_pid_stat(5); the name is field 2.
+            policies.push(fields.split_whitespace().nth(41 - 3).unwrap().to_owned());
+        }
+    }
+    policies
+}
+
+/// The threads of the link, and no process of the command, have the policy SCHED_RR if the process may set it.
+#[test]
+fn the_link_preempts_ordinary_programs() {
+    if !has_rights() {
+        return;
+    }
+    let may_preempt = Command::new("chrt").args(["-r", "1", "true"]).output();
+    if !may_preempt.is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: chrt(1) cannot set SCHED_RR");
+        return;
+    }
+    let mut child = shell(&[], "cut -d' ' -f41 /proc/self/stat; cat").stdin(Stdio::piped()).spawn().unwrap();
+    let mut policy = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut policy).unwrap();
+    assert_eq!(policy, "0\n", "SCHED_OTHER");
+    // The threads may start after the command.
+    let start = Instant::now();
+    while policies(child.id()) != ["2", "2"] {
+        assert!(start.elapsed() < Duration::from_secs(300), "{:?} is not SCHED_RR", policies(child.id()));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

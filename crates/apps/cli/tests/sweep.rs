@@ -103,6 +103,23 @@ fn one_command_runs_a_study_and_prints_a_table() {
     );
 }
 
+/// A sweep of seeds alone has a distribution, and no key to plot over.
+#[test]
+fn the_distribution_over_seeds_needs_no_varied_key() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let seeds = ["--seeds", "5", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6"];
+    for (chart, drawing) in [("--cdf", "Cumulative share of runs"), ("--boxes", "all seeds")] {
+        let drawn = place.shows(&[&seeds[..], &["--plot", "seed", chart]].concat());
+        assert!(drawn.contains("chart: out/study-sweep/Mb_s-over-seed.svg"), "{drawn}");
+        let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-seed.svg")).unwrap();
+        assert!(svg.contains(drawing), "{svg}");
+    }
+    let why = "only the seeds vary; vary a key with --vary KEY=V1,V2, or draw the distribution over the seeds with \
+               --plot seed --cdf or --plot seed --boxes";
+    place.refuses(&[&seeds[..], &["--plot", "seed"]].concat(), &format!("--plot seed: {why}"));
+    place.refuses(&[&seeds[..], &["--plot", "rate", "--cdf"]].concat(), &format!("--plot rate: {why}"));
+}
+
 #[test]
 fn a_sweep_that_is_killed_repeatedly_writes_the_same_dataset() {
     let place = Place::new(STUDY);

@@ -33,6 +33,8 @@ mod _native {
     #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]
+    use super::scenario::choices_of;
+    #[pymodule_export]
     use super::scenario::schema;
     #[pymodule_export]
     use super::sweep::ResultTable;

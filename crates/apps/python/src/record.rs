@@ -10,11 +10,12 @@ use arrow_schema::Schema;
 use headway_record::{Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
 use headway_record::{event_batches, flow_table, link_table, series_batches, series_schema};
 use headway_run::{Error, Folder, Timing, TraceFormat};
+use headway_scenario::choices;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -153,10 +154,21 @@ impl Record {
         Ok(Table::new(schema, batches))
     }
 
-    /// Returns all series of a metric.
+    /// Returns all series of a metric. A metric without samples has none; an unknown name is an error.
     fn samples(&self, metric: &str) -> PyResult<Vec<Samples>> {
-        let Some(bytes) = &self.series else { return Ok(Vec::new()) };
-        let table = SeriesTable::from_ipc(bytes).map_err(wrong)?;
+        let table = self
+            .series
+            .as_ref()
+            .map(|bytes| SeriesTable::from_ipc(bytes))
+            .transpose()
+            .map_err(wrong)?
+            .unwrap_or_default();
+        let own = table.iter().map(|(_, name, _)| name).collect::<BTreeSet<_>>();
+        let names: BTreeSet<&str> = headway_record::metric::ALL.iter().map(|metric| metric.name).chain(own).collect();
+        if !names.contains(metric) {
+            let choices = choices(metric, names.iter().copied());
+            return Err(PyValueError::new_err(format!("there is no metric \"{metric}\" over time{choices}")));
+        }
         let of_metric = table.iter().filter(|(_, named, _)| *named == metric);
         let samples = of_metric.map(|(entity, _, samples)| {
             let (times, values) = samples.iter().map(|(at, value)| (at.as_secs_f64(), *value)).unzip();

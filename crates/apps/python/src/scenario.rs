@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::run::{self, PythonWatch};
 use headway_rate::ControllerOptions;
 use headway_run::{Folder, Job, TraceFormat};
-use headway_scenario::{Loaded, Override, Place, Problem, ScenarioError, load, plan};
+use headway_scenario::{Loaded, Override, Place, Problem, ScenarioError, choices, load, plan};
 use headway_units::Registry as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -227,10 +227,16 @@ fn overrides(sets: &[String]) -> Result<Vec<Override>, ScenarioError> {
 /// Returns the trace format of this name.
 pub(crate) fn trace_format(name: &str) -> PyResult<TraceFormat> {
     TraceFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-        let [rest @ .., last] = TraceFormat::ALL.map(TraceFormat::name);
-        let known = format!("{} and {last}", rest.join(", "));
-        PyValueError::new_err(format!("unknown trace \"{name}\"; expected {known}"))
+        let choices = choices(name, TraceFormat::ALL.map(TraceFormat::name));
+        PyValueError::new_err(format!("there is no trace format \"{name}\"{choices}"))
     })
+}
+
+/// Returns the end of an error message about an unknown name: the nearest known name, and all known names.
+#[pyfunction]
+#[pyo3(name = "choices")]
+pub(crate) fn choices_of(name: &str, known: Vec<String>) -> String {
+    choices(name, known.iter().map(String::as_str))
 }
 
 /// Returns the JSON Schema of scenario files.

@@ -9,7 +9,7 @@ use headway_run::{
 };
 use headway_scenario::{Cell, Vary};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -243,6 +243,7 @@ impl ResultTable {
     /// Returns a metric over a key, with one line per value of another key: the names on the axis (`None` for
     /// numbers), and by label the position, mean and half width of the interval of each point.
     fn over(&self, metric: usize, x: &str, by: Option<&str>) -> PyResult<(Option<Vec<String>>, Vec<LineParts>)> {
+        self.check_metric(metric)?;
         let key = |asked: &str| self.0.key(asked).map_err(|error| PyValueError::new_err(error.to_string()));
         let (x, by) = (key(x)?, by.map(key).transpose()?);
         let places = match self.0.places(x) {
@@ -266,9 +267,21 @@ impl ResultTable {
     }
 
     /// Returns the seeds and values of a metric for the runs of a row.
-    fn samples(&self, row: usize, metric: usize) -> (Vec<u64>, Vec<f64>) {
-        let samples = self.0.rows.get(row).map_or(&[][..], |row| row.samples(metric));
-        samples.iter().copied().unzip()
+    fn samples(&self, row: usize, metric: usize) -> PyResult<(Vec<u64>, Vec<f64>)> {
+        self.check_metric(metric)?;
+        let rows = self.0.rows.len();
+        let found = self.0.rows.get(row);
+        let found =
+            found.ok_or_else(|| PyIndexError::new_err(format!("there is no row {row}; the table has {rows}")))?;
+        Ok(found.samples(metric).iter().copied().unzip())
+    }
+}
+
+impl ResultTable {
+    fn check_metric(&self, metric: usize) -> PyResult<()> {
+        let metrics = self.0.metrics.len();
+        let message = || format!("there is no metric {metric}; the table has {metrics}");
+        if metric < metrics { Ok(()) } else { Err(PyIndexError::new_err(message())) }
     }
 }
 

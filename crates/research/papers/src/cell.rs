@@ -1,19 +1,19 @@
-//! Cells: scenarios with some keys set, run once for each seed.
+//! Cells: experiments of a paper. A cell is a scenario with some keys set, run once for each seed.
 
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::Deserialize;
 
-/// Extent of the runs.
+/// Profile: the extent of the runs of a paper's experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Enough to judge every claim.
+    /// Enough runs to judge every claim of the paper.
     Default,
     /// More seeds, longer runs, and sweeps over parameters that the paper does not state.
     Full,
 }
 
 impl Profile {
-    /// Returns the name, as in `results.json`.
+    /// Returns the name of the profile, as in `results.json`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,10 +66,10 @@ pub(crate) struct Grid {
     deterministic: bool,
 }
 
-/// A scenario with some keys set.
+/// A cell: an experiment of a paper, which is a scenario with some keys set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Name, such as `droptail.tcp.3`.
+    /// Name of the cell, such as `droptail.tcp.3`.
     pub name: String,
     pub(crate) scenario: String,
     pub(crate) set: Vec<String>,
@@ -99,13 +99,13 @@ impl Grid {
 }
 
 impl Cell {
-    /// Whether `profile` runs the cell.
+    /// Returns whether the cell is run with `profile`: the full profile runs all cells, the default profile some.
     #[must_use]
     pub fn belongs_to(&self, profile: Profile) -> bool {
         !self.full || profile == Profile::Full
     }
 
-    /// Whether `profile` sets further keys that shorten the run.
+    /// Returns whether runs with `profile` are shorter because further keys of the scenario are set.
     #[must_use]
     pub fn is_shortened(&self, profile: Profile) -> bool {
         profile == Profile::Default && !self.quick.is_empty()

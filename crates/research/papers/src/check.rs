@@ -14,7 +14,7 @@ pub enum Bound {
     Within {
         /// Expected value.
         value: f64,
-        /// Tolerance, in the metric's unit.
+        /// Maximum distance from `value`, in the metric's unit.
         tolerance: f64,
     },
     /// At most `tolerance` times `value` away from it.
@@ -28,18 +28,18 @@ pub enum Bound {
     Factor {
         /// Expected value, above 0.
         value: f64,
-        /// Factor, 1 or more.
+        /// Maximum factor between the number and `value`, 1 or more.
         tolerance: f64,
     },
-    /// Not more than this.
+    /// At most this value.
     AtMost(f64),
-    /// Not less than this.
+    /// At least this value.
     AtLeast(f64),
-    /// More than this.
+    /// Above this value.
     Above(f64),
-    /// Less than this.
+    /// Below this value.
     Below(f64),
-    /// From the first to the second.
+    /// From the first value to the second, both inclusive.
     Between(f64, f64),
 }
 
@@ -82,7 +82,7 @@ impl Bound {
         is_from(high, from) && is_to(low, to)
     }
 
-    /// Whether every number from `low` to `high` satisfies the bound.
+    /// Returns whether every number from `low` to `high` satisfies the bound.
     #[must_use]
     pub fn holds(&self, (low, high): (f64, f64)) -> bool {
         let [from, to] = self.ends();
@@ -155,16 +155,16 @@ pub(crate) struct Written {
     pub(crate) each: String,
 }
 
-/// A number of the runs, and its bound.
+/// A number computed from the runs of a paper, and the bound that it must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Name of the metric.
+    /// Name of the metric of the runs.
     pub metric: String,
-    /// Names of the cells.
+    /// Names of the cells (experiments) whose values are reduced to the number.
     pub cells: Vec<String>,
-    /// Reduction of the cells to one number.
+    /// Reduction of the values of the cells to one number.
     pub reduce: Reduce,
-    /// Bound on that number.
+    /// Bound that the number must satisfy.
     pub bound: Bound,
 }
 

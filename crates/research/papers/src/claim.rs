@@ -17,7 +17,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Returns the name, as in `claims.toml`.
+    /// Returns the name of the class, as in `claims.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,46 +32,47 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A measured number.
+    /// The claim states a measured number.
     Number,
-    /// One quantity is larger than another.
+    /// The claim states that one quantity is larger than another.
     Ordering,
-    /// One quantity grows or falls with another.
+    /// The claim states that one quantity grows or falls with another.
     Trend,
-    /// The form of a curve.
+    /// The claim states the form of a curve.
     Shape,
-    /// A rule or a formula.
+    /// The claim states a rule or a formula.
     Definition,
-    /// A setting of the runs: it is read back and is not a result.
+    /// A setting of the experiments. It is read back from the runs and is not a result.
     Input,
 }
 
-/// A validated claim.
+/// A claim of a paper, with the checks that decide whether the runs reproduce it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Stable ID.
+    /// Stable ID of the claim.
     pub id: String,
     /// Whether the paper states enough to replicate the claim.
     pub class: Class,
     /// Kind of the claim.
     pub kind: Kind,
-    /// Place in the paper.
+    /// Place of the claim in the paper, such as a figure or a section.
     pub place: String,
-    /// Statement of the paper.
+    /// Statement of the paper that is tested.
     pub statement: String,
-    /// The paper's number, if stated.
+    /// Number that the paper states; `None` if it states none.
     pub paper: Option<f64>,
-    /// Cell in which tables show the paper's number, if it differs from the judged cell.
+    /// Cell (experiment) for which tables show the paper's number; `None` for the cell of the check.
     pub cell: Option<String>,
     /// Checks that must all hold for the claim to be reproduced.
     pub checks: Vec<Check>,
     /// Checks that must all hold for the trend to be reproduced.
     pub trend: Vec<Check>,
-    /// Contradiction because of which the claim cannot hold.
+    /// Contradiction because of which the claim cannot hold; `None` if there is none.
     pub explain: Option<Explain>,
-    /// Results under other assumptions, which do not affect the verdict.
+    /// Results under other assumptions, which do not affect the verdict; `None` if there are none.
     pub additional: Option<Explain>,
-    /// Reading under which `checks` judge the claim; none if nothing is measured or the paper has no readings.
+    /// Reading (interpretation of the paper) under which `checks` judge the claim; `None` if nothing is measured or the
+    /// paper has no readings.
     pub reading: Option<String>,
     /// Checks under each other reading that changes the claim.
     pub readings: Vec<ReadingChecks>,
@@ -79,7 +80,7 @@ pub struct Claim {
     pub tests: Vec<String>,
     /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
-    /// Reason why the claim cannot be measured, if so.
+    /// Reason why the claim cannot be measured; `None` if it can.
     pub unmeasurable: Option<String>,
     /// Remark that is appended to the reason of the verdict.
     pub note: String,
@@ -117,13 +118,13 @@ impl Claim {
 /// Checks of a claim under a reading other than the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadingChecks {
-    /// Name of the reading.
+    /// Name of the reading (interpretation of the paper).
     pub reading: String,
     /// Checks that must all hold for the claim to be reproduced.
     pub checks: Vec<Check>,
     /// Checks that must all hold for the trend to be reproduced.
     pub trend: Vec<Check>,
-    /// Contradiction because of which the claim cannot hold.
+    /// Contradiction because of which the claim cannot hold; `None` if there is none.
     pub explain: Option<Explain>,
     /// Results under other assumptions that the reading changes. They do not affect the verdict.
     pub additional: Option<Explain>,
@@ -180,7 +181,7 @@ struct WrittenExplain {
     check: Vec<WrittenCheck>,
 }
 
-/// Error in a claim.
+/// Error in a `[[claim]]` of `claims.toml`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inferred {
-    /// Parameter.
+    /// Description of the parameter.
     pub parameter: String,
-    /// Chosen value.
+    /// Value that the experiments use.
     pub value: String,
-    /// Reason for the choice.
+    /// Reason for the chosen value.
     pub why: String,
 }
 
@@ -38,19 +38,20 @@ pub(crate) struct Agreement {
 pub struct Claims {
     /// Title of the paper.
     pub title: String,
-    /// Authors, place and year.
+    /// Authors, place of publication and year of the paper.
     pub source: String,
     /// Subject of the paper, one sentence.
     pub about: String,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Readings of the paper. Claims are judged under the first one unless a verdict names another.
+    /// Readings: interpretations of an ambiguous paper. Claims are judged under the first one unless a verdict names
+    /// another.
     pub readings: Vec<Reading>,
-    /// Cells to run, in the order of the file.
+    /// Cells (experiments) to run, in the order of the file.
     pub cells: Vec<Cell>,
     /// Claims, in the order of the file.
     pub claims: Vec<Claim>,
-    /// Metrics of the runs.
+    /// Metrics that are computed for each run.
     pub metrics: Metrics,
     pub(crate) seeds: Seeds,
     pub(crate) tables: Vec<Table>,
@@ -177,7 +178,7 @@ impl Claims {
         1..=if cell.deterministic { 1 } else { self.seeds.of(profile) }
     }
 
-    /// Returns the names of the combined readings, each with the readings that it combines.
+    /// Returns the names of the readings that combine several others, each with the names of these.
     #[must_use]
     pub fn combined(&self) -> BTreeMap<String, Vec<String>> {
         let several = self.readings.iter().filter(|reading| !reading.combines.is_empty());
@@ -309,7 +310,7 @@ impl Names {
     }
 }
 
-/// Returns the samples of a run of `cell` that the paper's timelines show.
+/// Returns the samples over time, of a run of `cell`, that the paper's timelines (charts over time) show.
 #[must_use]
 pub fn trace(claims: &Claims, cell: &str, outcome: &Outcome<'_>) -> Traces {
     let lines = claims.timelines.iter().flat_map(|timeline| &timeline.lines).filter(|line| line.cell == cell);

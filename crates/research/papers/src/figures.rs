@@ -34,7 +34,7 @@ impl Source<'_> {
     }
 }
 
-/// Returns the charts that show at least one of these cells.
+/// Returns the charts that show at least one of the `cells`.
 ///
 /// # Errors
 /// If a pattern is invalid, which parsing of the claims excludes.

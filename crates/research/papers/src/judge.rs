@@ -9,12 +9,12 @@ use crate::verdict::{CheckResult, Judgement, UnderReading, Verdict};
 use headway_record::MIN_RUNS;
 use std::collections::BTreeMap;
 
-/// The numbers that verdicts are based on.
+/// Numbers on which verdicts are based.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// Metrics of the runs.
     pub measured: &'a Measured,
-    /// Means of ns-2.
+    /// Means of ns-2, by cell and metric.
     pub ns2: &'a Reference,
     /// The paper's numbers, by cell and metric.
     pub paper: &'a BTreeMap<(&'a str, &'a str), f64>,
@@ -45,7 +45,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Judges a claim of the paper with this ID.
+    /// Judges a claim: compares the numbers of its checks with their bounds. `paper` is the ID of the paper.
     #[must_use]
     pub fn judge(&self, paper: &str, claim: &Claim) -> Judgement {
         let find = |checks: &[Check]| -> Vec<CheckResult> { checks.iter().map(|check| self.find(check)).collect() };

@@ -4,7 +4,7 @@ use crate::cell::{Cell, Profile};
 use crate::paper::Paper;
 use headway_scenario::{Files, Loaded, Override, ScenarioError, load};
 
-/// A cell that cannot be run.
+/// Reason why a cell cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CellError {

@@ -7,7 +7,7 @@ use crate::timeline::{Curve, Traces, curves};
 use headway_record::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics of one run.
+/// Metrics of one run, by name.
 pub type Values = BTreeMap<String, f64>;
 
 /// The metrics of all runs, by cell and seed.
@@ -28,7 +28,7 @@ impl Measured {
         }
     }
 
-    /// Adds the samples of a run that timelines show.
+    /// Adds the samples over time of a run that timelines (charts over time) show.
     pub fn add_traces(&mut self, cell: &str, seed: u64, traces: Traces) {
         if !traces.is_empty() {
             self.traces.entry(cell.to_owned()).or_default().insert(seed, traces);
@@ -44,8 +44,8 @@ impl Measured {
         self.runs.keys().map(String::as_str)
     }
 
-    /// Returns the mean over runs of `metric` in `cell`; none if a run lacks it, because the remaining runs would be
-    /// biased.
+    /// Returns the mean over runs of `metric` in `cell`. Returns `None` if a run lacks the metric, because the
+    /// remaining runs would be biased.
     #[must_use]
     pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
         let runs = self.runs.get(cell)?;
@@ -53,8 +53,8 @@ impl Measured {
         Estimate::of(&samples)
     }
 
-    /// Returns the mean over runs of the number that `check` judges, with cells paired by seed; none if a run lacks the
-    /// metric.
+    /// Returns the mean over runs of the number that `check` judges, with cells paired by seed. Returns `None` if a run
+    /// lacks the metric.
     #[must_use]
     pub fn of(&self, check: &Check) -> Option<Estimate> {
         match check.reduce {

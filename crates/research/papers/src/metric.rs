@@ -5,27 +5,27 @@ use headway_record::{Expression, ExpressionError, FlowSummary, Names, Numbers, S
 use headway_scenario::Scenario;
 use serde::Deserialize;
 
-/// A finished run.
+/// A finished run of an experiment, from which metrics are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome<'a> {
     /// The scenario of the run.
     pub scenario: &'a Scenario,
     /// The summary of the run.
     pub summary: &'a Summary,
-    /// Samples over time, if the scenario records them.
+    /// Time series of the run, if the scenario records them.
     pub series: Option<&'a SeriesTable>,
 }
 
 /// A metric of a paper that is computed by a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Name that claims refer to; it ends in the unit.
+    /// Name by which claims refer to the metric; it ends in the unit.
     pub name: &'static str,
-    /// Unit as printed.
+    /// Unit of the metric, as printed.
     pub unit: &'static str,
-    /// Decimals in tables.
+    /// Number of decimals with which tables print the metric.
     pub decimals: usize,
-    /// Computes the metric; none if it does not apply to the run.
+    /// Function that computes the metric; it returns `None` if the metric does not apply to the run.
     pub of: fn(&Outcome<'_>) -> Option<f64>,
 }
 
@@ -55,11 +55,11 @@ pub struct Metrics {
 /// Name and format of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// Name that claims refer to.
+    /// Name by which claims refer to the metric.
     pub name: &'a str,
-    /// Unit as printed.
+    /// Unit of the metric, as printed.
     pub unit: &'a str,
-    /// Decimals in tables.
+    /// Number of decimals with which tables print the metric.
     pub decimals: usize,
 }
 
@@ -68,7 +68,7 @@ impl Metrics {
         Self { built_in, expressions }
     }
 
-    /// Returns every metric, functions first.
+    /// Returns every metric: those computed by functions, then those computed by expressions.
     pub fn iter(&self) -> impl Iterator<Item = Shown<'_>> {
         let built_in = self.built_in.iter().map(|&Metric { name, unit, decimals, .. }| Shown { name, unit, decimals });
         let expressions = self.expressions.iter().map(|metric| Shown {

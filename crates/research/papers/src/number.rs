@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
-    /// The mean over runs.
+    /// Mean over the runs.
     pub mean: f64,
-    /// Half the width of its 95 % interval; null for a single run.
+    /// Half the width of the mean's 95 % confidence interval; `None` (null in JSON) for a single run or equal runs.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs over which the mean is taken.
     pub runs: usize,
 }
 

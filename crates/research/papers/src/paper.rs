@@ -13,7 +13,7 @@ type Text = Cow<'static, str>;
 /// A paper with the files of its folder.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// Name of the folder, such as `lan-queues`.
+    /// ID of the paper, the name of its folder, such as `lan-queues`.
     pub id: Text,
     pub(crate) scenarios: Cow<'static, [(Text, Text)]>,
     metrics: &'static [Metric],
@@ -127,7 +127,7 @@ impl Paper {
         Reference::parse(&self.ns2)
     }
 
-    /// Returns the built-in `results.json`; none for a paper made by [`Paper::of_folder`].
+    /// Returns the built-in `results.json`; `None` for a paper made by [`Paper::of_folder`].
     #[must_use]
     #[expect(clippy::missing_panics_doc, clippy::expect_used, reason = "a test reads what the build script compressed")]
     pub fn results(&self) -> Option<Vec<u8>> {

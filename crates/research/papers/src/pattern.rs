@@ -15,7 +15,7 @@ pub(crate) struct Expanded {
     pub(crate) bindings: Bindings,
 }
 
-/// Error in a pattern.
+/// Error in a pattern of names, such as `{queue=droptail|red}`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PatternError {

@@ -7,12 +7,13 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// Condition at a point.
+    /// Condition that is tested at each point.
     pub of: ShareOf,
     /// Factor by which the second curve's values are multiplied.
     #[serde(default = "once")]
     pub times: f64,
-    /// Only points at which the second curve's mean is below this bound are counted.
+    /// Bound on the second curve's mean: only points at which it is below the bound are counted. `None` counts all
+    /// points.
     pub where_second_below: Option<f64>,
 }
 
@@ -20,17 +21,17 @@ fn once() -> f64 {
     1.0
 }
 
-/// Condition at a point.
+/// Condition that is tested at each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
-    /// The whole interval of the paired difference of the first curve and the second is above 0.
+    /// The first curve is above the second: the whole 95 % interval of their difference, paired by run, is above 0.
     Above,
-    /// The whole interval of the paired difference is below 0.
+    /// The first curve is below the second: the whole 95 % interval of their difference, paired by run, is below 0.
     Below,
-    /// The interval of the first curve's mean lies above that of the second.
+    /// The 95 % interval of the first curve's mean is above that of the second curve's mean.
     ClearlyAbove,
-    /// The intervals of the two means do not overlap.
+    /// The 95 % intervals of the means of both curves do not overlap.
     Apart,
 }
 

@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Name.
+    /// Name of the reading.
     pub name: String,
     /// Meaning of the paper under this reading.
     pub text: String,
     /// Statement in the paper that supports the reading, with its place.
     pub support: String,
-    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under each of
-    /// them.
+    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under the first of
+    /// them that judges the claim, which gives the verdict on all other claims.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combines: Vec<String>,
     /// Replacements in cell names. A key is one or more whole words between dots.
@@ -30,7 +30,7 @@ pub struct Reading {
     metrics: BTreeMap<String, String>,
 }
 
-/// Error in a reading.
+/// Error in a `[[reading]]` of `claims.toml`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
@@ -86,18 +86,16 @@ impl Reading {
     }
 
     /// Returns the checks of a claim under this reading, with unchanged tolerances; none if they equal those under the
-    /// first reading or under one of the combined readings. `additional` has only the checks that the reading changes.
+    /// first of the combined readings that judges the claim, or else under the first reading of the paper. `additional`
+    /// has only the checks that the reading changes.
     pub(crate) fn of(&self, claim: &Claim) -> Option<ReadingChecks> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
         let replaced = |explain: &Explain| Explain { text: explain.text.clone(), checks: self.checks(&explain.checks) };
         let explain = claim.explain.as_ref().map(replaced);
-        let parts = claim.readings.iter().filter(|under| self.combines.contains(&under.reading));
-        let mut others = parts.map(|part| (&part.checks, &part.trend, &part.explain)).chain([(
-            &claim.checks,
-            &claim.trend,
-            &claim.explain,
-        )]);
-        if others.any(|other| other == (&checks, &trend, &explain)) {
+        let part = self.combines.iter().find_map(|name| claim.readings.iter().find(|under| under.reading == *name));
+        let other = part
+            .map_or((&claim.checks, &claim.trend, &claim.explain), |part| (&part.checks, &part.trend, &part.explain));
+        if other == (&checks, &trend, &explain) {
             return None;
         }
         let additional = claim.additional.as_ref().map(|additional| {
@@ -233,6 +231,31 @@ mod tests {
         let claims = parsed("path.uddj", BOTH).unwrap();
         assert_eq!(claims.readings[3].text, "as filter");
         assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
+    }
+
+    /// `path` and `path.uddj` replace the same words, so that the combined checks are those under `hop`. They are judged
+    /// unless `hop` is the first of the combined readings, which gives the verdict on claims that are not judged.
+    #[test]
+    fn a_combined_reading_judges_claims_unless_its_first_part_has_the_same_checks() {
+        let judged = |combines: &str| {
+            let text = format!(
+                "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = {{ default = 10, full = 30 }}\n\
+                 [[cell]]\nname = \"{{path|hop}}.{{uddj|filter}}\"\nscenario = \"x.toml\"\n\
+                 [[reading]]\nname = \"plain\"\ntext = \"t\"\nsupport = \"s\"\n\
+                 [[reading]]\nname = \"hop\"\ntext = \"t\"\nsupport = \"s\"\ncells = {{ path = \"hop\" }}\n\
+                 [[reading]]\nname = \"both\"\ntext = \"t\"\nsupport = \"s\"\ncells = {{ \"path.uddj\" = \"hop.filter\" }}\n\
+                 [[reading]]\nname = \"combined\"\ntext = \"t\"\nsupport = \"s\"\ncombines = [{combines}]\n\
+                 [[claim]]\nid = \"c\"\nclass = \"derivable\"\nkind = \"number\"\nwhere = \"1\"\nstatement = \"s\"\n\
+                 check = [{}]\n",
+                above("path.uddj")
+            );
+            let under = Claims::parse(&text, METRICS).unwrap().claims.remove(0).readings.into_iter();
+            under.map(|under| (under.reading, under.checks[0].cells.concat())).collect::<Vec<_>>()
+        };
+        let own = |name: &str, cell: &str| (name.to_owned(), cell.to_owned());
+        let parts = [own("hop", "hop.uddj"), own("both", "hop.filter")];
+        assert_eq!(judged("\"hop\", \"both\""), parts);
+        assert_eq!(judged("\"both\", \"hop\""), [&parts[..], &[own("combined", "hop.uddj")]].concat());
     }
 
     /// Returns the readings of a contradictory claim with the check or explanation `check` and the `additional` checks.

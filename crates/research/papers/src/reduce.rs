@@ -9,12 +9,12 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
-    /// Value of the only cell.
+    /// Value of the only cell (experiment).
     #[default]
     Value,
-    /// First minus second.
+    /// First cell minus the second.
     Difference,
-    /// Excess of the first over the second, in % of the second.
+    /// Excess of the first cell over the second, in % of the second.
     ExcessPct,
     /// Kendall's tau of the values with their positions: 1 if each value exceeds all earlier ones.
     Tau,
@@ -22,20 +22,22 @@ pub enum Reduce {
     LargestRise,
     /// Position of the largest value, from 1; the first one of equal values.
     Peak,
-    /// Mean over the cells.
+    /// Mean over the values of the cells (experiments).
     Mean,
-    /// Two curves: mean over points of first minus second.
+    /// Two curves: mean over points of the first curve minus the second.
     MeanDifference,
-    /// Four curves: mean difference of the first two minus that of the last two.
+    /// Four curves: mean over points of first minus second curve, minus the mean of third minus fourth.
     MeanGain,
-    /// Two curves: share of the points at which a condition holds; a point is judged by all its runs.
+    /// Two curves: share of the points at which a condition holds. The condition at a point is tested with all its
+    /// runs.
     Share(Share),
-    /// Two curves: spread over runs of the first relative to that of the second.
+    /// Two curves: standard deviation over runs of the first divided by that of the second, as the geometric mean over
+    /// points.
     SpreadRatio,
 }
 
 impl Reduce {
-    /// Whether the reduction is defined for this many cells.
+    /// Returns whether the reduction is defined for `cells` cells.
     #[must_use]
     pub fn accepts(self, cells: usize) -> bool {
         match self {
@@ -84,8 +86,8 @@ impl Reduce {
         }
     }
 
-    /// Returns the number of one run; none for a wrong number of values, a division by 0, or a reduction that needs all
-    /// runs.
+    /// Returns the reduction of the cells' values in one run (seed). Returns `None` for a wrong number of values, a
+    /// division by 0, or a reduction that needs all runs.
     #[must_use]
     pub fn of(self, values: &[f64]) -> Option<f64> {
         if !self.accepts(values.len()) {
@@ -113,7 +115,7 @@ impl Reduce {
         number.is_finite().then_some(number)
     }
 
-    /// Describes the number for these cells.
+    /// Describes the reduced number of these cells in words.
     #[must_use]
     pub fn words(self, cells: &[String]) -> String {
         match (self, cells) {

@@ -19,29 +19,29 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Profile, seeds and times of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunDetails {
-    /// `default` or `full`.
+    /// Profile of the runs: `default` or `full`.
     pub profile: String,
-    /// Number of seeds; they start at 1.
+    /// Number of seeds of each cell; seeds start at 1.
     pub seeds: u64,
     /// Start and end of the measurement of each cell, in s.
     pub seconds: BTreeMap<String, [f64; 2]>,
 }
 
-/// Comparison of a metric of a cell with ns-2. They agree if the Welch 95 % interval of the difference lies inside the
-/// margin, or the difference itself if all runs of both simulators give equal values.
+/// Comparison of a metric of a cell with ns-2. Both agree if the Welch 95 % interval of the difference lies inside the
+/// margin. If all runs of both simulators give equal values, the difference itself must lie inside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Cell.
+    /// Name of the cell (experiment).
     pub cell: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
     /// Headway's mean minus ns-2's.
     pub difference: f64,
-    /// Half the width of the interval of the difference; none if all runs of both give equal values.
+    /// Half the width of the 95 % interval of the difference; `None` if all runs of both simulators give equal values.
     pub ci95: Option<f64>,
     /// Largest difference that counts as agreement.
     pub margin: f64,
-    /// Whether the interval lies inside the margin.
+    /// Whether Headway and ns-2 agree: whether the interval of the difference lies inside the margin.
     pub agrees: bool,
 }
 
@@ -54,33 +54,33 @@ pub struct Results {
     pub version: String,
     /// Profile, seeds and times of the runs.
     pub ran: RunDetails,
-    /// Means, by cell and metric.
+    /// Means of the metrics over runs, by cell (experiment) and name of the metric.
     #[serde(with = "crate::number::by_cell")]
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
-    /// Curves of timelines, by cell and curve.
+    /// Curves of timelines (charts over time), by cell and name of the curve.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub curves: BTreeMap<String, BTreeMap<String, Curve>>,
     /// Comparisons with ns-2.
     pub agreement: Vec<Comparison>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Combined readings, by name. A claim that a combined reading does not judge has the verdict of the part that
-    /// judges it.
+    /// Combined readings, by name, each with its parts. A claim that a combined reading does not judge has the verdict of
+    /// the first part that judges it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
     /// Verdicts on the claims.
     pub claims: Vec<Judgement>,
 }
 
-/// Stored results that do not match the expected runs.
+/// Error: stored results do not match the expected runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} of the stored results is {stored}; expected {expected}")]
 pub struct ResultsMismatch {
     /// Differing property, such as `profile`.
     pub what: &'static str,
-    /// Value in the stored results.
+    /// Value that the stored results have.
     pub stored: String,
-    /// Expected value.
+    /// Value that the stored results should have.
     pub expected: String,
 }
 
@@ -121,10 +121,10 @@ impl Results {
         }
     }
 
-    /// Checks that the results are of this version.
+    /// Checks that the results were computed by this version of Headway.
     ///
     /// # Errors
-    /// If they are of another version.
+    /// If they were computed by another version.
     pub fn check_version(&self) -> Result<(), ResultsMismatch> {
         ResultsMismatch::check("version", env!("CARGO_PKG_VERSION"), &self.version)
     }
@@ -145,8 +145,8 @@ impl Results {
         Ok(())
     }
 
-    /// Adds cells of `stored` that these runs lack, and the stored verdicts that need them. A stored verdict is kept
-    /// only if the claim still has the same checks.
+    /// Adds the cells that only `stored` has, and the stored verdicts on claims that need them. A stored verdict is
+    /// kept only if the checks of the claim have not changed.
     #[must_use]
     pub fn completed_by(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Self {
         let ran: BTreeSet<String> = self.cells.keys().cloned().collect();
@@ -198,7 +198,8 @@ impl Results {
         Verdict::ALL.into_iter().map(|verdict| (verdict.name(), count(verdict))).collect()
     }
 
-    /// Returns the number of claims that hold without a fitted parameter.
+    /// Returns the number of claims that are reproduced, at least in their trend, without a parameter that was fitted
+    /// to the paper's results.
     #[must_use]
     pub fn held_unfitted(&self) -> usize {
         self.claims.iter().filter(|claim| claim.holds_unfitted()).count()
@@ -210,13 +211,13 @@ impl Results {
         self.claims.iter().filter(|claim| claim.kind == Kind::Input).count()
     }
 
-    /// Whether every derivable claim holds.
+    /// Returns whether every claim of the class "derivable" is reproduced, at least in its trend, or tested.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
         self.claims.iter().all(Judgement::is_acceptable)
     }
 
-    /// Returns a metric of a cell.
+    /// Returns the mean of a metric in a cell; `None` if the cell was not run or lacks the metric.
     #[must_use]
     pub fn get(&self, cell: &str, metric: &str) -> Option<Number> {
         self.cells.get(cell)?.get(metric).copied()

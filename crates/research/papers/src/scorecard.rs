@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 
 const CLASSES: [Class; 3] = [Class::Derivable, Class::NeedsAssumption, Class::Contradictory];
 
-/// Number of claims with each verdict, of a paper and a class.
+/// Numbers of claims with each verdict, for one paper or all, and one class of claims or all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Score {
-    /// ID of the paper; none for all papers.
+    /// ID of the paper; `None` for all papers.
     pub paper: Option<String>,
-    /// Class of the claims; none for all classes.
+    /// Class of the claims; `None` for all classes.
     pub class: Option<Class>,
-    /// Number of claims.
+    /// Number of claims of this paper and class.
     pub claims: usize,
     /// Number of claims with each verdict, under the first reading of the paper.
     pub counts: BTreeMap<&'static str, usize>,
-    /// Number of claims with a different verdict under another reading.
+    /// Number of claims with a different verdict under another reading (interpretation) of the paper.
     pub depend_on_reading: usize,
 }
 
@@ -95,8 +95,8 @@ pub fn by_reading_markdown(all: &[Results]) -> String {
     markdown_table(&head, &rows)
 }
 
-/// Returns a row for each reading of each paper. A claim that a reading does not change has the verdict of the combined
-/// reading that changes it, else that of the first reading.
+/// Returns a row for each reading of each paper. A claim that a reading does not judge has the verdict of the first of
+/// its combined readings that judges the claim, else that of the paper's first reading.
 fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
     for results in all {

@@ -20,16 +20,16 @@ use std::fmt::Write;
 pub struct Part {
     /// Name in commands, such as `fig6`, `table2` or `lan.fig3.a`.
     pub name: String,
-    /// Name in the paper, or the title or the statement.
+    /// Name in the paper, such as "Figure 6"; else the title of the figure or table, or the statement of the claim.
     pub called: String,
-    /// Cells that it needs.
+    /// Names of the cells (experiments) whose results the part shows.
     pub cells: BTreeSet<String>,
     figures: Vec<String>,
     tables: Vec<String>,
     claims: Vec<String>,
 }
 
-/// An unknown name of a part of a paper.
+/// Error: no figure, table or claim of the paper has the name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure, table or claim \"{name}\"; {hint}")]
 pub struct UnknownPart {
@@ -141,7 +141,7 @@ impl Part {
         Err(UnknownPart { name: name.to_owned(), hint })
     }
 
-    /// Returns the command that reproduces the part: it runs the cells, or draws a figure that needs no runs.
+    /// Returns the command that reproduces the part: one that runs its cells, or draws a figure that needs no runs.
     #[must_use]
     pub fn command(&self, paper: &str) -> String {
         let has_numbers = !self.figures.is_empty() || !self.tables.is_empty();
@@ -156,8 +156,14 @@ impl Part {
         format!("headway papers run {} --only {}", quoted(paper), quoted(&self.name))
     }
 
+    /// Returns whether this claim is about the part, or is the part.
+    #[must_use]
+    pub fn has_claim(&self, id: &str) -> bool {
+        self.claims.iter().any(|claim| claim == id)
+    }
+
     fn judged<'a>(&self, results: &'a Results) -> Vec<&'a Judgement> {
-        results.claims.iter().filter(|judged| self.claims.contains(&judged.id)).collect()
+        results.claims.iter().filter(|judged| self.has_claim(&judged.id)).collect()
     }
 }
 

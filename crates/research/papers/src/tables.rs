@@ -41,7 +41,7 @@ impl FilledTable<'_> {
     }
 }
 
-/// Returns the tables of a paper as Markdown.
+/// Returns the tables of a paper, with the numbers of the paper, ns-2 and Headway, as Markdown.
 ///
 /// # Errors
 /// If a pattern is invalid, which parsing of the claims excludes.
@@ -60,7 +60,7 @@ pub fn markdown(claims: &Claims, ns2: &Reference, results: &Results) -> Result<S
     Ok(text)
 }
 
-/// Returns the tables of a paper for a terminal.
+/// Returns the tables of a paper, with the numbers of the paper, ns-2 and Headway, for a terminal.
 ///
 /// # Errors
 /// Those of [`markdown`].

@@ -11,13 +11,13 @@ pub type Traces = BTreeMap<String, Vec<(f64, f64)>>;
 /// A sampled metric over time, in the runs of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// Times, in s.
+    /// Times of the samples, in s.
     pub at_s: Vec<f64>,
-    /// Mean over the runs.
+    /// Mean of the metric over the runs, at each time.
     pub mean: Vec<f64>,
-    /// Half the width of the 95 % interval; none where all runs are equal.
+    /// Half the width of the 95 % interval of the mean, at each time; `None` where all runs are equal.
     pub ci95: Vec<Option<f64>>,
-    /// Values of the run with the first seed.
+    /// Values of the metric in the run with the first seed, at each time.
     pub first: Vec<f64>,
 }
 

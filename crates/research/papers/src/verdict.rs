@@ -10,25 +10,25 @@ use std::fmt;
 /// Outcome of testing a claim by runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Every check holds: each interval lies inside its bound.
+    /// Every check of the claim holds: the 95 % interval of each number lies inside its bound.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// Only the sign or the order holds, not the number.
+    /// The claimed number does not hold, but its sign or order does.
     #[serde(rename = "trend")]
     Trend,
-    /// The runs show the contradiction, with the nearest feasible value.
+    /// The claim contradicts physics or the paper itself; the runs show this, and the nearest feasible value.
     #[serde(rename = "explained")]
     Explained,
-    /// A definition that tests cover, or an input that is read back.
+    /// The claim is a definition that tests cover, or an input that is read back from the runs.
     #[serde(rename = "tested")]
     Tested,
-    /// A check fails.
+    /// A check of the claim fails, and its trend does not hold.
     #[serde(rename = "not reproduced")]
     NotReproduced,
-    /// The paper does not state enough to measure anything.
+    /// The paper does not state enough to measure the claim.
     #[serde(rename = "not measurable")]
     NotMeasurable,
-    /// Cells are missing, or have fewer than [`MIN_RUNS`] runs.
+    /// Cells (experiments) that the claim needs were not run, or have fewer than [`MIN_RUNS`] runs.
     #[serde(rename = "not run")]
     NotRun,
 }
@@ -45,7 +45,7 @@ impl Verdict {
         Self::NotRun,
     ];
 
-    /// Returns the name, as in `results.json`.
+    /// Returns the name of the verdict, as in `results.json`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,24 +66,24 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A check with its measured value.
+/// Result of a check: a number of the runs, compared with its bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     /// Description of the checked number.
     pub what: String,
     /// Description of the bound.
     pub bound: String,
-    /// The same number in the paper, if stated.
+    /// The paper's value of the checked number; `None` if the paper states none.
     pub paper_value: Option<f64>,
-    /// The same number in ns-2, if measured.
+    /// ns-2's value of the checked number; `None` if it was not measured.
     pub ns2_value: Option<f64>,
-    /// Headway's number: the mean over runs.
+    /// Headway's value of the checked number, the mean over runs; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Half the width of its 95 % interval; none if all runs gave the same value.
+    /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs over which `value` is the mean.
     pub runs: usize,
-    /// Whether the whole interval lies inside the bound; none with too few runs.
+    /// Whether the whole 95 % interval lies inside the bound; `None` with too few runs.
     pub holds: Option<bool>,
 }
 
@@ -98,33 +98,34 @@ pub struct Judgement {
     pub class: Class,
     /// Kind of the claim.
     pub kind: Kind,
-    /// Place in the paper.
+    /// Place of the claim in the paper, such as a figure or a section.
     #[serde(rename = "where")]
     pub place: String,
     /// Statement of the paper.
     pub statement: String,
-    /// The verdict.
+    /// Verdict on the claim.
     pub verdict: Verdict,
-    /// The paper's number.
+    /// The paper's value of the claimed number; `None` if the paper states none.
     pub paper_value: Option<f64>,
-    /// The same number in ns-2.
+    /// ns-2's value of the claimed number; `None` if it was not measured.
     pub ns2_value: Option<f64>,
-    /// Headway's number: that of the first check that does not hold, else of the first check.
+    /// Headway's number in the first check that does not hold, else in the first check; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Half the width of its 95 % interval; none if all runs gave the same value.
+    /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs over which `value` is the mean.
     pub runs: usize,
     /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
     /// Reason for the verdict.
     pub reason: String,
-    /// The checks, or those of the explanation.
+    /// Results of the claim's checks, or of the checks that show a contradiction.
     pub checks: Vec<CheckResult>,
-    /// The reading of this verdict; empty if nothing was measured or the paper has no readings.
+    /// Reading (interpretation of the paper) of this verdict; empty if nothing was measured or the paper has no
+    /// readings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reading: String,
-    /// Verdicts under the other readings that change its checks or its explanation.
+    /// Verdicts under the other readings of the paper that change the checks or the explanation of the claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<UnderReading>,
 }
@@ -132,13 +133,13 @@ pub struct Judgement {
 /// A claim's verdict under a reading other than the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnderReading {
-    /// Name of the reading.
+    /// Name of the reading (interpretation of the paper).
     pub reading: String,
-    /// The verdict.
+    /// Verdict on the claim.
     pub verdict: Verdict,
-    /// Headway's number: that of the first check that does not hold, else of the first check.
+    /// Headway's number in the first check that does not hold, else in the first check; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Half the width of its 95 % interval; none if all runs gave the same value.
+    /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
     pub ci95: Option<f64>,
     /// Reason for the verdict.
     pub reason: String,
@@ -146,7 +147,7 @@ pub struct UnderReading {
     /// verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub additional: String,
-    /// The checks, or those of the explanation.
+    /// Results of the claim's checks, or of the checks that show a contradiction.
     pub checks: Vec<CheckResult>,
 }
 
@@ -158,25 +159,27 @@ impl UnderReading {
 }
 
 impl Judgement {
-    /// Whether the verdict is acceptable: a derivable claim must be reproduced, at least in its trend, or tested.
+    /// Returns whether the verdict is acceptable: a claim of the class "derivable" must be reproduced, at least in its
+    /// trend, or tested.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
         self.class != Class::Derivable || matches!(self.verdict, Verdict::Reproduced | Verdict::Trend | Verdict::Tested)
     }
 
-    /// Whether another reading that was run gives a different verdict.
+    /// Returns whether the claim has a different verdict under another reading of the paper that was run.
     #[must_use]
     pub fn depends_on_reading(&self) -> bool {
         self.readings.iter().any(|under| under.verdict != Verdict::NotRun && under.verdict != self.verdict)
     }
 
-    /// Returns the verdict under another reading, if that reading judges the claim.
+    /// Returns the verdict under the reading of this name; `None` if that reading does not change the claim's checks.
     #[must_use]
     pub fn under(&self, reading: &str) -> Option<&UnderReading> {
         self.readings.iter().find(|under| under.reading == reading)
     }
 
-    /// Whether the claim holds without a fitted parameter.
+    /// Returns whether the claim is reproduced, at least in its trend, without a parameter that was fitted to the
+    /// paper's results.
     #[must_use]
     pub fn holds_unfitted(&self) -> bool {
         !self.fitted && matches!(self.verdict, Verdict::Reproduced | Verdict::Trend)

@@ -38,7 +38,7 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Public information about a connection.
+/// Public information about a DCCP connection under attack: addresses, ports and service code.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Endpoint that opened the connection.
@@ -63,7 +63,7 @@ impl Target {
 /// Packet sent by an attacker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shot {
-    /// Direction.
+    /// Direction in which the attacker sends the packet.
     pub direction: Direction,
     /// Source address in the IP header.
     pub source: Ipv4Addr,
@@ -71,16 +71,16 @@ pub struct Shot {
     pub bytes: Vec<u8>,
 }
 
-/// Action of an attacker on a packet on its path.
+/// Action of an on-path attacker on a passing packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Forwards it unchanged.
+    /// Forwards the packet unchanged.
     Forwarded,
-    /// Forwards these bytes instead.
+    /// Forwards these bytes instead of the packet.
     Changed(Vec<u8>),
-    /// Forwards it after this delay.
+    /// Forwards the packet after this delay.
     Delayed(Duration),
-    /// Drops it.
+    /// Drops the packet.
     Dropped,
 }
 

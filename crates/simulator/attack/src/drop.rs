@@ -4,7 +4,7 @@ use crate::{Context, Fate};
 use headway_units::{Dialect, Instant, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "drop"`.
+/// Options of an attack of `kind = "drop"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -18,7 +18,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that drops packets.
 #[derive(Debug)]
 pub struct Drop {
     options: Options,

@@ -11,16 +11,18 @@ use std::net::Ipv4Addr;
 const FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 const ADDRESSES: u32 = 1 << 17;
 
-/// Options of `kind = "flood"`.
+/// Options of an attack of `kind = "flood"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Time between two Requests, at least 1us.
     pub interval: Duration,
-    /// Number of spoofed addresses, each with random ports; with 1, Responses are reflected to a single victim.
+    /// Number of spoofed addresses from which Requests are sent, each with random ports. With 1, all Responses are
+    /// reflected to a single victim.
     #[schemars(range(min = 1, max = 131_072))]
     pub sources: u32,
-    /// Size of the Padding options in each Request, at most 1000B; longer Requests allow longer Responses.
+    /// Size of the Padding options in each Request, at most 1000B. A listener that keeps no state (Init Cookies) limits
+    /// its Response to three times the size of the Request.
     pub padding: Bytes,
 }
 
@@ -45,7 +47,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that sends Requests from spoofed addresses.
 #[derive(Debug)]
 pub struct Flood {
     sources: u32,

@@ -10,7 +10,7 @@ pub(crate) const ALL_BITS: u32 = 48;
 /// Maximum data, in bytes; more than any path carries in one packet.
 const MAX_DATA_BYTES: u64 = 9000;
 
-/// Options of `kind = "forge"`.
+/// Options of an attack of `kind = "forge"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -18,10 +18,10 @@ pub struct Options {
     pub packet: Forgery,
     /// Direction of the forged packets.
     pub towards: Direction,
-    /// Time between two packets, at least 1us.
+    /// Time between two forged packets, at least 1us.
     pub interval: Duration,
-    /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With fewer than 48, it observes
-    /// the path and guesses within a range of 2^n around the next numbers.
+    /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With 48, numbers are random. With
+    /// fewer, an on-path attacker guesses within a range of 2^unknown_bits around the next number.
     #[schemars(range(max = 48))]
     pub unknown_bits: u32,
     /// Size of the data in packets of type `data` and `data-ack`, at most 9000B.
@@ -86,7 +86,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that forges packets.
 #[derive(Debug)]
 pub struct Forge {
     options: Options,

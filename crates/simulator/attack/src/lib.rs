@@ -42,7 +42,8 @@ registry! {
 }
 
 impl AttackOptions {
-    /// Returns the number of packets sent spontaneously in `length`. Replies and replayed packets are not counted.
+    /// Returns the number of packets that the attack sends without a preceding packet in `length`. Replayed packets are
+    /// not counted.
     #[must_use]
     pub const fn shots_within(&self, length: Duration) -> u64 {
         let interval = match self {
@@ -84,7 +85,7 @@ impl Attack {
         }
     }
 
-    /// Handles a packet of the connection on the attacker's path.
+    /// Handles a packet of the connection that passes the attacker, and returns what the attacker does with it.
     pub fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
         match self {
             Self::Drop(attack) => attack.handle(now),
@@ -108,7 +109,7 @@ impl Attack {
         }
     }
 
-    /// Returns when to call [`Self::poll_transmit`] next.
+    /// Returns when to call [`Self::poll_transmit`] next; `None` if the attacker has nothing to send.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self {

@@ -19,15 +19,16 @@ const MAX_LOSS_LENGTH: u32 = (1 << 23) - 1;
 /// Maximum bytes of options that Data Offset allows (RFC 4340 section 5.1).
 const MAX_OPTION_BYTES: usize = 1000;
 
-/// Options of `kind = "lie"`.
+/// Options of an attack of `kind = "lie"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Direction of the modified feedback, to the data sender.
+    /// Direction of the modified feedback, which is that to the data sender.
     pub towards: Direction,
     /// False claim in the feedback.
     pub claim: Claim,
-    /// Claimed delay of each acknowledgement, with `claim = "elapsed"`.
+    /// Claimed time from the arrival of a packet to its acknowledgement (Elapsed Time option), with `claim =
+    /// "elapsed"`.
     pub elapsed: Duration,
     /// Number of packets acknowledged in advance, 1 to 63, with `claim = "ahead"`.
     pub packets: u8,
@@ -41,15 +42,16 @@ pub enum Claim {
     NoLosses,
     /// No packet was marked. Affects Ack Vectors only: in Loss Intervals, marks are indistinguishable from losses.
     NoMarks,
-    /// Packets in flight were received.
+    /// The next packets, which are still in flight, were received.
     Ahead,
     /// All losses belong to one loss event.
     OneEvent,
-    /// The first loss interval has 2^24 - 1 packets.
+    /// The interval before the first loss event has 2^24 - 1 packets, the maximum, so that the loss event rate appears
+    /// low.
     FirstInterval,
-    /// Acknowledgements were delayed long, so that the round-trip time appears short.
+    /// The receiver delayed each acknowledgement by a long time, so that the round-trip time appears short.
     Elapsed,
-    /// Data arrives at the maximum rate that the option can express.
+    /// Data arrives at the maximum rate that the Receive Rate option can express.
     ReceiveRate,
 }
 
@@ -88,7 +90,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that modifies feedback.
 #[derive(Debug)]
 pub struct Lie {
     options: Options,

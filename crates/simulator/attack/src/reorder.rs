@@ -4,13 +4,13 @@ use crate::{Context, Fate};
 use headway_units::{Dialect, Duration, Instant, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "reorder"`.
+/// Options of an attack of `kind = "reorder"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Probability that a packet is delayed.
     pub share: Probability,
-    /// Time by which a delayed packet is delayed.
+    /// Delay of a delayed packet. Later packets may overtake it.
     pub delay: Duration,
 }
 
@@ -20,7 +20,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that delays packets.
 #[derive(Debug)]
 pub struct Reorder {
     options: Options,

@@ -9,15 +9,15 @@ use std::collections::VecDeque;
 const MAX_PENDING: usize = 1 << 16;
 const MAX_COPIES: u32 = 1000;
 
-/// Options of `kind = "replay"`.
+/// Options of an attack of `kind = "replay"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is replayed.
+    /// Probability that copies of a packet are sent later.
     pub share: Probability,
-    /// Delay between the packet and its copies.
+    /// Time from the forwarding of the original packet to the sending of its copies.
     pub after: Duration,
-    /// Number of copies, 1 to 1000, sent together.
+    /// Number of copies of a replayed packet, 1 to 1000, sent together.
     #[schemars(range(min = 1, max = 1000))]
     pub copies: u32,
 }
@@ -35,7 +35,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that sends copies of packets.
 #[derive(Debug)]
 pub struct Replay {
     options: Options,

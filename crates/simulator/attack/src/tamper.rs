@@ -5,7 +5,7 @@ use headway_dccp::{OptionArea, Packet};
 use headway_units::{Dialect, Instant, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "tamper"`.
+/// Options of an attack of `kind = "tamper"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -13,7 +13,7 @@ pub struct Options {
     pub share: Probability,
     /// Direction of the changed packets.
     pub towards: Direction,
-    /// Kind of change.
+    /// Kind of change that is made to a packet.
     pub change: Change,
 }
 
@@ -45,7 +45,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that changes packets.
 #[derive(Debug)]
 pub struct Tamper {
     options: Options,

@@ -5,7 +5,7 @@ use headway_dccp::{Addresses, CsCov, Network};
 use headway_units::{Dialect, Instant, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "truncate"`.
+/// Options of an attack of `kind = "truncate"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -21,7 +21,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// State of the attack.
+/// State of a running attack that truncates packets.
 #[derive(Debug)]
 pub struct Truncate {
     options: Options,

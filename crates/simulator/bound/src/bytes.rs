@@ -29,9 +29,9 @@ use std::collections::BTreeMap;
 /// Bytes that the controller permits at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// Earliest departure.
+    /// Earliest departure of a packet that this credit pays for.
     pub at: Instant,
-    /// Number of bytes.
+    /// Number of bytes that the controller permits.
     pub bytes: Bytes,
     /// Arrival of a packet sent at `at`; `None` if it was lost. The bound does not use losses ([`Slots::new`]).
     pub arrives: Option<Instant>,
@@ -40,13 +40,13 @@ pub struct Credit {
 /// What happens to unused credit. A sender never pays with future credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// It expires, unless a packet is queued that it partly pays for.
+    /// The credit expires, unless a packet is queued that it partly pays for.
     Lapses,
-    /// It is kept without limit for packets created later: the looser bound.
+    /// The credit is kept without limit for packets created later. This gives the looser bound.
     Kept,
 }
 
-/// Bound of one priority.
+/// Upper bound of the packets on time for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByteShare {
     /// Number of packets of this priority.

@@ -15,7 +15,7 @@ pub trait Sender {
 /// Outcome of the packets of one priority. `offered` is the sum of the other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Number of packets of this priority.
+    /// Number of packets of this priority in the replayed list.
     pub offered: u64,
     /// Packets sent that arrive on time, by measured or interpolated arrival.
     pub on_time: u64,
@@ -28,11 +28,11 @@ pub struct Outcome {
 /// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Outcome of each offered priority.
+    /// Outcome by priority; priorities without packets are absent.
     pub by_priority: BTreeMap<u8, Outcome>,
     /// Number of slots that carried a packet, on time or late.
     pub used: u64,
-    /// Number of empty slots.
+    /// Number of slots in which the sender sent no packet.
     pub unused: u64,
 }
 
@@ -53,7 +53,7 @@ impl Replayed {
 pub struct ReplayError {
     /// Index that the sender returned.
     pub index: usize,
-    /// Departure of the slot.
+    /// Departure time of the slot in which the sender returned it.
     pub now: Instant,
 }
 

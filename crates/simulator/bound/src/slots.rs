@@ -5,18 +5,18 @@ use headway_units::Instant;
 /// Time at which the controller permits one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunity {
-    /// Departure.
+    /// Departure time.
     pub at: Instant,
-    /// Arrival; `None` if lost.
+    /// Arrival time of the packet sent at `at`; `None` if it was lost.
     pub arrives: Option<Instant>,
 }
 
 /// Opportunity with a measured or interpolated arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Departure.
+    /// Departure time.
     pub at: Instant,
-    /// Measured or interpolated arrival.
+    /// Measured or interpolated arrival time of a packet sent at `at`.
     pub arrives: Instant,
 }
 
@@ -54,7 +54,7 @@ impl Slots {
         Self(slots)
     }
 
-    /// Returns the slots in order.
+    /// Returns the slots in the order of departure.
     #[must_use]
     pub fn as_slice(&self) -> &[Slot] {
         &self.0

@@ -15,7 +15,7 @@ use crate::{Packet, Slots};
 use headway_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bound of one priority.
+/// Upper bound of the packets on time for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Number of packets of this priority.
@@ -27,11 +27,11 @@ pub struct Share {
 /// Maximum number of packets on time over a trace of transmission opportunities (slots), for any send queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitBound {
-    /// Bound of each offered priority.
+    /// Bound by priority; priorities without packets are absent.
     pub by_priority: BTreeMap<u8, Share>,
     /// Number of slots that carry a packet on time.
     pub used: u64,
-    /// Number of other slots: idle, or available for late packets.
+    /// Number of slots that carry no packet on time.
     pub unused: u64,
 }
 

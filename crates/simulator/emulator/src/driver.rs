@@ -31,16 +31,16 @@ const MAX_SENDS: usize = 64;
 pub struct ProxyOptions {
     /// Address for clients; port 0 for any free port.
     pub listen: SocketAddr,
-    /// Server to which their datagrams are forwarded.
+    /// Server to which datagrams of clients are forwarded.
     pub to: SocketAddr,
     /// Bytes that each datagram has on the link in addition to its payload; may be negative. `None`: the headers of IP
     /// and UDP.
     pub overhead: Option<i32>,
-    /// Maximum number of clients, each with a socket. Datagrams of further clients are dropped, and the run is not
-    /// valid.
+    /// Maximum number of clients, each with a socket. At the maximum, a new client replaces the longest idle client
+    /// that the server has never answered. If there is none, its datagrams are dropped, and the run is not valid.
     pub clients: u32,
-    /// Maximum 99th percentile of the release error and of the intake error. If either is larger, the run is not valid
-    /// ([`Report::valid`]).
+    /// Maximum 99th percentile of [`Report::release_error_s`] and of [`Report::intake_error_s`]. If either is larger,
+    /// the run is not valid ([`Report::valid`]).
     pub bound: Duration,
 }
 
@@ -50,7 +50,7 @@ pub enum ProxyError {
     /// A socket cannot be bound to the address.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// Address.
+        /// Address that cannot be bound.
         address: SocketAddr,
         /// Error of the system.
         error: io::Error,
@@ -161,7 +161,7 @@ impl Proxy {
         listener.socket.address().map_err(ProxyError::Receive)
     }
 
-    /// Returns the clock of the proxy, which started with it.
+    /// Returns the clock of the proxy. It is zero at the creation of the proxy.
     #[must_use]
     pub const fn clock(&self) -> Clock {
         self.clock
@@ -193,7 +193,7 @@ impl Proxy {
     /// Waits for the next event, at most for `timeout`, and handles it. Must be called in a loop.
     ///
     /// # Errors
-    /// Errors from which the proxy cannot recover.
+    /// A listening socket, epoll or the timer failed, so that the proxy cannot continue.
     pub fn turn(&mut self, timeout: Duration) -> Result<(), ProxyError> {
         self.turn_observed(timeout, &mut ())
     }
@@ -201,7 +201,7 @@ impl Proxy {
     /// Does the same as [`turn`](Self::turn) and notifies `observer` of each datagram.
     ///
     /// # Errors
-    /// Errors from which the proxy cannot recover.
+    /// A listening socket, epoll or the timer failed, so that the proxy cannot continue.
     pub fn turn_observed(&mut self, timeout: Duration, observer: &mut impl Observer) -> Result<(), ProxyError> {
         let now = self.clock.now();
         let until = self.link.poll_timeout().map_or(now + timeout, |due| due.min(now + timeout));

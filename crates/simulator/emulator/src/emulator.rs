@@ -14,8 +14,8 @@ use headway_units::{DropCause, Dscp, Ecn, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Maximum size of the packets in both directions, 256 MiB: one second at 2 Gb/s. Packets above the limit are dropped
-/// and counted in [`DirectionCounts::no_room_packets`].
+/// Maximum memory of the packets in both directions, 256 MiB, about one second at 2 Gb/s. A packet counts with its IP
+/// bytes plus 256. Packets above the limit are dropped and counted in [`DirectionCounts::no_room_packets`].
 pub const MAX_HELD_BYTES: u64 = 256 << 20;
 /// Approximate memory of a packet in addition to its bytes.
 const PACKET_OVERHEAD: u64 = 256;
@@ -30,7 +30,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions in order.
+    /// Both directions: to the server, then to the client.
     pub const BOTH: [Self; 2] = [Self::ToServer, Self::ToClient];
 }
 
@@ -39,13 +39,13 @@ impl Direction {
 pub struct Packet<T> {
     /// Size in IP bytes.
     pub size: u32,
-    /// ECN field.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
     /// DSCP. Sockets do not report it: CS0.
     pub dscp: Dscp,
     /// Flow of the packet, for queues that separate flows.
     pub flow: u64,
-    /// Payload of the caller.
+    /// Data of the caller, which the link does not use.
     pub payload: T,
 }
 
@@ -72,14 +72,14 @@ impl<T: Default> Item for Packet<T> {
     }
 }
 
-/// Packet that has left the link.
+/// Packet that the link has delivered at its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<T> {
-    /// Departure time.
+    /// Time at which the packet arrived at the far end of the link, after queue, transmission and propagation.
     pub at: Instant,
     /// Direction of the packet.
     pub direction: Direction,
-    /// Packet, with the ECN field set by queues.
+    /// Packet; queues of the link may have marked its ECN field.
     pub packet: Packet<T>,
 }
 
@@ -92,7 +92,7 @@ pub struct Dropped<T> {
     pub direction: Direction,
     /// Cause of the drop.
     pub cause: DropCause,
-    /// Packet.
+    /// Packet that was dropped.
     pub packet: Packet<T>,
 }
 
@@ -101,7 +101,7 @@ pub struct Dropped<T> {
 pub struct DirectionCounts {
     /// Packets that arrived at the link.
     pub arrived_packets: u64,
-    /// Copies made by the link.
+    /// Copies that the link made of packets (duplication).
     pub duplicated_packets: u64,
     /// Delivered packets that a later packet has overtaken (RFC 4737 section 3.3).
     pub reordered_packets: u64,
@@ -116,7 +116,7 @@ pub struct DirectionCounts {
     /// Packets dropped because both directions together held [`MAX_HELD_BYTES`]. This is not a property of the link: a
     /// run with such drops is not valid.
     pub no_room_packets: u64,
-    /// Packets on the link.
+    /// Packets that are on the link now: waiting, in transmission or propagating.
     pub held_packets: u64,
 }
 
@@ -185,8 +185,8 @@ impl<T: Default + Clone> Handler<Packet<T>> for Outcomes<T> {
 }
 
 impl<T: Default + Clone> Emulator<T> {
-    /// Creates an idle link at time zero. `directions`: the path to the server, then the reverse path, each with its
-    /// name. The names and the seed determine the random streams.
+    /// Creates an idle link at time zero. `directions` are the name and the configuration of the direction to the
+    /// server, then of the direction to the client. Names and seed determine the random streams.
     #[must_use]
     pub fn new(ties: Ties, directions: [(&str, &Arc<Config>); 2], seed: u64) -> Self {
         let measured = &Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
@@ -201,18 +201,18 @@ impl<T: Default + Clone> Emulator<T> {
         self.ports.measure(measured);
     }
 
-    /// Keeps further dropped packets for [`poll_dropped`](Self::poll_dropped), which must be called after each other
-    /// call.
+    /// Starts to keep dropped packets for [`poll_dropped`](Self::poll_dropped), which the caller must then call after
+    /// each call of another method.
     pub fn keep_dropped(&mut self) {
         self.ports.handler.dropped.get_or_insert_default();
     }
 
-    /// Returns the next dropped packet, if they are [kept](Self::keep_dropped).
+    /// Returns the next dropped packet; `None` if there is none, or dropped packets are not [kept](Self::keep_dropped).
     pub fn poll_dropped(&mut self) -> Option<Dropped<T>> {
         self.ports.handler.dropped.as_mut()?.pop_front()
     }
 
-    /// Passes a packet to the link. An earlier time than in the last call is replaced by that of the last call.
+    /// Passes a packet to the link at `now`. If an earlier call had a later time, that later time is used instead.
     pub fn handle(&mut self, now: Instant, direction: Direction, packet: Packet<T>) {
         self.now = self.now.max(now);
         let moment = self.moment();
@@ -225,8 +225,8 @@ impl<T: Default + Clone> Emulator<T> {
         }
     }
 
-    /// Returns the next packet that was delivered by `now`, in the order of time. Must be called until it returns
-    /// `None`.
+    /// Returns the next packet that the link has delivered by `now`, in the order of time; `None` if there is none.
+    /// Must be called until it returns `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure<T>> {
         self.now = self.now.max(now);
         if self.due.is_empty() {
@@ -237,7 +237,8 @@ impl<T: Default + Clone> Emulator<T> {
         Some(departure)
     }
 
-    /// Returns the time of the next delivery, or an earlier time if packets may be reordered.
+    /// Returns when to call [`poll_transmit`](Self::poll_transmit) next: at the time of the next delivery, or earlier
+    /// if packets may be reordered. `None` if the link is empty.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.front().map(|due| due.at).or_else(|| self.ports.poll_timeout())

@@ -15,13 +15,21 @@ mod ip_header;
 #[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
 mod observer;
+#[cfg(target_os = "linux")]
+mod recorder;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod shell;
 #[cfg(target_os = "linux")]
 mod socket;
+#[cfg(target_os = "linux")]
+mod spin;
+#[cfg(target_os = "linux")]
+mod urgency;
 #[cfg(target_os = "linux")]
 mod waiter;
 
@@ -31,6 +39,10 @@ pub use driver::{Proxy, ProxyError, ProxyOptions};
 pub use lab::{Lab, LabError, LabOptions, LabReport, LabRights};
 #[cfg(target_os = "linux")]
 pub use observer::{DatagramInfo, Observer};
+#[cfg(target_os = "linux")]
+pub use recorder::{
+    Capture, LogHeader, MahimahiLog, PacketEvent, PacketEventKind, PacketSink, RecordError, Recorder, Tap,
+};
 #[cfg(target_os = "linux")]
 pub use report::Report;
 #[cfg(target_os = "linux")]

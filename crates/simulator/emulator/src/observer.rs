@@ -10,9 +10,9 @@ pub struct DatagramInfo {
     pub listener: usize,
     /// Direction of the datagram.
     pub direction: Direction,
-    /// Size on the link, in bytes.
+    /// Size on the link, in bytes: the payload plus [`ProxyOptions::overhead`](crate::ProxyOptions::overhead).
     pub bytes: u32,
-    /// Arrival time at the link.
+    /// Time at which the datagram arrived at the link.
     pub arrived_at: Instant,
 }
 

@@ -5,10 +5,10 @@ use headway_record::DelaySummary;
 use headway_units::{Duration, counted};
 use serde::Serialize;
 
-/// Report of a run since its start.
+/// Report of a proxy's run since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Elapsed time, in s.
+    /// Time since the start of the proxy, in s.
     pub elapsed_s: f64,
     /// Current number of clients.
     pub clients: usize,
@@ -30,7 +30,7 @@ pub struct Report {
     pub bound_s: f64,
     /// Reasons why the run does not represent the link; empty if the run is valid.
     pub faults: Vec<String>,
-    /// Whether the run is valid.
+    /// Whether the run is valid: whether there are no [`faults`](Self::faults).
     pub valid: bool,
 }
 

@@ -6,9 +6,9 @@
 pub enum Class {
     /// A packet arrives at the far end of a link.
     Arrival,
-    /// A sender's timer.
+    /// A timer of a sender expires.
     SenderTimer,
-    /// A sink's timer.
+    /// A timer of a sink (receiver) expires.
     SinkTimer,
     /// A source produces data.
     Source,
@@ -16,9 +16,9 @@ pub enum Class {
     Departure,
     /// The time series are sampled, [after all other events](crate::Moment::after_all) of this time.
     Sample,
-    /// An attacker sends.
+    /// An attacker sends a packet.
     Attacker,
-    /// A host delivers a packet.
+    /// A host with limited CPU time delivers a packet to its receiver.
     Host,
 }
 
@@ -42,7 +42,7 @@ impl Actor {
         Self((class as u32) << NUMBER_BITS | number as u32)
     }
 
-    /// Returns the class.
+    /// Returns the class of the actor.
     #[must_use]
     #[inline]
     pub fn class(self) -> Class {

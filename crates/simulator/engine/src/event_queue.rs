@@ -46,7 +46,7 @@ const NONE: u32 = u32::MAX;
 pub struct EventQueue {
     /// Rule for the order of simultaneous events.
     pub ties: Ties,
-    /// Counter of scheduled events.
+    /// Counter of places in the order of scheduling, used with scheduled ties.
     pub places: Places,
     /// Number of the earliest day that may have events.
     day: u64,
@@ -230,7 +230,8 @@ impl EventQueue {
         self.heap.push(Reverse(event));
     }
 
-    /// Returns the actors of the next events in the ring, in order.
+    /// Returns the actors of up to [`AHEAD`] next events, in order of time, for prefetching. Events far in the future
+    /// may be missing.
     #[must_use]
     pub fn ahead(&self) -> [Option<Actor>; AHEAD] {
         let mut found = [None; AHEAD];

@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 pub struct Moment {
     /// Time, in nanoseconds since the start of the run.
     pub at: Instant,
-    /// Time in seconds, at least 0.
+    /// Time in seconds, at least 0, as the floating-point sum of ns-2.
     pub sum_s: f64,
     /// Order among equal sums. With scheduled ties: the place in the order of scheduling. With drawn ties: class and
     /// random draw, and in the low 32 bits an `f32`, the difference between the exact time and `at` in ns, which the
@@ -62,7 +62,8 @@ impl Moment {
         Self { at, sum_s, turn }
     }
 
-    /// Creates the moment of `class` before all draws of the class.
+    /// Creates the moment of `class` that is before all [drawn](Self::drawn) moments of this class with the same `at`
+    /// and `sum_s`.
     #[must_use]
     #[inline]
     pub const fn in_class(at: Instant, sum_s: f64, class: Class) -> Self {

@@ -8,10 +8,10 @@ use headway_units::Dialect;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
-    /// A random draw for each time; no actor is favored.
+    /// A random order, drawn separately for each time, so that no flow or link is favored.
     #[default]
     Drawn,
-    /// The order of scheduling, exactly as in ns-2, with times as ns-2's floating-point sums.
+    /// The order in which the events were scheduled, exactly as in ns-2, with times as ns-2's floating-point sums.
     Scheduled,
 }
 
@@ -31,7 +31,7 @@ impl Ties {
 pub struct Places(u64);
 
 impl Places {
-    /// Returns the next place.
+    /// Returns the next place in the order of scheduling.
     #[inline]
     pub const fn next(&mut self) -> u64 {
         self.0 += 1;

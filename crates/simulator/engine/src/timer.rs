@@ -3,8 +3,8 @@
 use crate::{Actor, Class, EventQueue, Moment, Ties};
 use headway_units::Instant;
 
-/// Timer whose deadline is re-armed lazily: when a deadline is postponed, its event stays in the queue and a new event
-/// is inserted when it fires.
+/// Timer whose deadline is re-armed lazily. When a deadline is postponed, its event stays in the queue. When that event
+/// fires, an event for the new deadline is inserted.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Timer {
@@ -34,20 +34,21 @@ impl Default for Timer {
 pub struct Owner {
     /// Class of the timer's events.
     pub class: Class,
-    /// Number of the actor.
+    /// Number of the link, flow or host that the timer belongs to.
     pub number: u32,
-    /// Distinguishes its events from others of its class, with drawn ties.
+    /// Number that distinguishes the events of this actor from those of other actors of its class, for drawn ties.
     pub salt: u32,
 }
 
 impl Timer {
-    /// Sets or clears the deadline.
+    /// Sets the deadline, or clears it with `None`. The wait for a changed deadline begins `now`.
     #[inline]
     pub fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
         self.arm_after(now, deadline, None, owner, events);
     }
 
-    /// Sets the deadline after an exact wait in seconds, for waits that are not whole nanoseconds.
+    /// Sets or clears the deadline, as [`arm`](Self::arm) does. `wait_s` is the exact time from now to the deadline, in
+    /// s, for waits that are not whole nanoseconds.
     #[inline(always)]
     pub fn arm_after(
         &mut self,
@@ -71,8 +72,8 @@ impl Timer {
         }
     }
 
-    /// Sets a deadline that was set at `set`. Without `set`, a deadline that differs from the current one counts as set
-    /// now.
+    /// Sets or clears the deadline. `set` is the time at which the wait for it began. Without `set`, the wait for a
+    /// changed deadline begins `now`.
     #[inline]
     pub fn arm_set(
         &mut self,
@@ -90,7 +91,7 @@ impl Timer {
         }
     }
 
-    /// Sets the timer for a time fixed before the run (ns-2's `at`).
+    /// Sets the deadline to a time fixed before the run (ns-2's `at`). `place` is its place in the order of scheduling.
     pub fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
         let start = Moment::new(Instant::ZERO);
         self.due = due;
@@ -116,8 +117,8 @@ impl Timer {
         events.push(due.max(now), Actor::new(owner.class, owner.number as usize));
     }
 
-    /// Removes the next event, which has fired, and returns its deadline. With scheduled ties, the time of the event
-    /// may differ from it by 1 ns.
+    /// Records that the timer's next event has been removed from the queue, and returns the deadline of this event.
+    /// With scheduled ties, the time of the event may differ from the deadline by 1 ns.
     pub fn fired(&mut self) -> Instant {
         let next = self.others.as_mut().and_then(|others| others.0.pop()).unwrap_or(Instant::FAR_FUTURE);
         std::mem::replace(&mut self.next, next)

@@ -6,9 +6,9 @@
 use headway_units::{Bytes, Instant, OptionError, Rate};
 use std::collections::VecDeque;
 
-/// Largest packet of a link without an MTU, as on Ethernet.
+/// Minimum burst of a policer or shaper on a link without an MTU: the largest packet on Ethernet.
 pub const LARGEST_PACKET: Bytes = Bytes::new(1500);
-/// Largest burst: a full bucket has less than 2^64 tokens.
+/// Maximum burst of a policer or shaper. With it, a full bucket has less than 2^64 tokens of 1e-9 bit.
 pub const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);
 const TOKENS_A_BYTE: u64 = 8_000_000_000;
 

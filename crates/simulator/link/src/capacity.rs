@@ -21,27 +21,27 @@ pub struct CapacityTrace {
 /// The reason why a text is not a capacity trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CapacityTraceError {
-    /// Longer than [`CapacityTrace::LARGEST_TEXT`].
+    /// The text is longer than [`CapacityTrace::LARGEST_TEXT`].
     #[error("a capacity trace of {0} is too long; expected at most 64MiB")]
     TooLong(Bytes),
-    /// It has no opportunity.
+    /// The text has no transmission opportunity.
     #[error("the trace is empty; expected lines of milliseconds, such as 12, the last of them above 0")]
     Empty,
     /// The last time is 0, so that the trace would repeat without end.
     #[error("the last line is 0, but it is the duration of the trace; expected a time above 0, such as 12")]
     NoLength,
-    /// Not a number of milliseconds.
+    /// A line is not a number of milliseconds.
     #[error("line {line}: \"{text:.40}\" is not a time; expected whole milliseconds up to 1000000000, such as 12")]
     Time {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// Text of the line.
         text: String,
     },
-    /// The time is before that of the previous line.
+    /// The time of a line is before that of the previous line.
     #[error("line {line}: {millis} is before the previous time; expected increasing times")]
     Order {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// Time in the line.
         millis: u64,
@@ -91,7 +91,7 @@ impl CapacityTrace {
         }
     }
 
-    /// Returns the mean rate.
+    /// Returns the mean rate of the trace, over one repetition.
     #[must_use]
     pub fn rate(&self) -> Rate {
         let bits = 8 * u128::from(Self::OPPORTUNITY.count()) * self.opportunities.len() as u128;

@@ -15,10 +15,10 @@ use std::sync::Arc;
 pub struct LinkChange {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Rate from then on; 0bps is an outage. If absent: unchanged.
+    /// Rate from the time of the change on; 0bps is an outage. If absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Delay of packets whose transmission ends from then on. If absent: unchanged.
+    /// Propagation delay of packets whose transmission ends at the time of the change or later. If absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
 }
@@ -35,7 +35,7 @@ pub enum LinkChangesError {
     Order {
         /// Index of the change, from 0.
         index: usize,
-        /// Its time.
+        /// Time of the change.
         at: Duration,
         /// Time of the previous change.
         before: Duration,
@@ -107,7 +107,7 @@ impl LinkChanges {
         known.filter_map(|change| change.delay).last().unwrap_or(first)
     }
 
-    /// Returns start and end of each outage.
+    /// Returns start and end of each outage: the times in which the rate is zero.
     #[must_use]
     pub fn outages(&self) -> Vec<(Instant, Instant)> {
         let (mut outages, mut since) = (Vec::new(), None);

@@ -31,17 +31,17 @@ pub struct Config {
     pub overhead: Bytes,
     /// The queue in front of the transmitter.
     pub queue: QueueOptions,
-    /// Losses of the channel.
+    /// Loss model of the channel; `None` for no losses.
     pub loss: Option<LossOptions>,
-    /// Drops packets above a rate before the queue.
+    /// Policer, which drops packets above a rate before the queue.
     pub policer: Option<PolicerOptions>,
-    /// Delays transmissions above a rate. Packets larger than its burst are dropped.
+    /// Shaper, which delays transmissions above a rate. Packets larger than its burst are dropped.
     pub shaper: Option<ShaperOptions>,
-    /// Delay in addition to `delay`.
+    /// Random delay in addition to `delay`.
     pub jitter: Option<JitterOptions>,
-    /// Packets that overtake others.
+    /// Reordering: choice of the packets that overtake others.
     pub reorder: Option<ReorderOptions>,
-    /// Packets that are duplicated.
+    /// Duplication: probability with which packets are duplicated.
     pub duplicate: Option<DuplicateOptions>,
     /// Forces an event at the end of each transmission even where none is needed.
     pub two_events: bool,
@@ -65,7 +65,7 @@ impl Framing {
 }
 
 impl Config {
-    /// A direction with this rate, delay and queue, and nothing else.
+    /// Creates a direction with this rate, delay and queue, without loss, limits and other impairments.
     #[must_use]
     pub fn new(rate: Rate, delay: Duration, queue: QueueOptions) -> Self {
         Self {
@@ -86,7 +86,8 @@ impl Config {
         }
     }
 
-    /// Returns whether links of this configuration may share their state: neither queue nor channel has any.
+    /// Returns whether links of this configuration may share queue and channel because both have no state. This holds
+    /// for a constant rate, a DropTail queue that drops arriving packets, and no impairments.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
         let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();
@@ -111,7 +112,8 @@ impl Config {
         self.two_events || !self.queue.decides_at_arrival() || self.overtakes()
     }
 
-    /// Returns the mean rate between two times, in bit/s.
+    /// Returns the mean rate of the transmitter between two times, in bit/s, with changes or capacity, but without
+    /// policer and shaper.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
         match (&self.capacity, &self.changes) {

@@ -26,7 +26,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct HostOptions {
-    /// CPU time for each arriving packet, even if it is dropped then; has priority over all other work.
+    /// CPU time for each arriving packet, even if the full queue then drops it. This work has priority over all other
+    /// work.
     pub arrival: Duration,
     /// CPU time for the delivery of a packet to the application; above 0s.
     pub delivery: Duration,
@@ -49,7 +50,7 @@ fn default_ring() -> QueueSize {
 }
 
 impl HostOptions {
-    /// Creates options with the queue of 4.4BSD and the ring of Linux's e1000.
+    /// Creates options with the queue of 4.4BSD (50 packets) and the ring of Linux's e1000 (256 packets).
     #[must_use]
     pub fn new(arrival: Duration, delivery: Duration) -> Self {
         Self { arrival, delivery, queue: default_queue(), ring: default_ring() }
@@ -117,7 +118,8 @@ impl<T> Host<T> {
     /// Processes the arrival of a packet. Packets must arrive in order of time.
     ///
     /// # Errors
-    /// Returns why the packet is dropped: at once if the ring is full, after its arrival work if the queue is full.
+    /// Returns the full buffer because of which the packet is dropped. With a full ring, it uses no CPU time; with a
+    /// full queue, it uses the CPU time of an arrival.
     pub fn arrive(&mut self, now: Instant, packet: T) -> Result<(), HostDrop> {
         if self.on_ring(now) >= self.ring {
             return Err(HostDrop::Ring);
@@ -149,7 +151,7 @@ impl<T> Host<T> {
         Some(packet)
     }
 
-    /// Returns when the next delivery ends, if no other packet arrives.
+    /// Returns when the next delivery ends, if no other packet arrives; `None` if no packet waits for its delivery.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (!self.packets.is_empty()).then_some(self.ends)

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicerOptions {
-    /// Sustained rate, above 0bps.
+    /// Rate at which packets pass continuously, above 0bps.
     pub rate: Rate,
-    /// Burst in addition to the rate: at least the mtu of the link, or 1500B without one; at most 2GB.
+    /// Size of the token bucket: bytes that pass at once in addition to the rate. At least the mtu of the link, or
+    /// 1500B without one; at most 2GB.
     pub burst: Bytes,
 }
 

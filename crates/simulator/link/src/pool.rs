@@ -9,25 +9,26 @@ use headway_units::{Dscp, Ecn, FlowId, Instant};
 
 /// The properties of a packet that links use.
 pub trait Item {
-    /// IP bytes.
+    /// Returns the size of the packet, in IP bytes.
     fn size(&self) -> u32;
-    /// The ECN field of the IP header.
+    /// Returns the ECN field of the IP header.
     fn ecn(&self) -> Ecn;
     /// Sets the ECN field to Congestion Experienced.
     fn mark(&mut self);
-    /// The DSCP of the IP header.
+    /// Returns the DSCP of the IP header.
     fn dscp(&self) -> Dscp;
     /// Returns a number that packets of one flow share, in place of the five-tuple of their headers. By default all
     /// packets are one flow.
     fn flow(&self) -> u64 {
         0
     }
-    /// Returns the index of its pair of [`Hosts`](crate::queue::Hosts), and whether it is sent from the first of the
-    /// two to the second. By default it has no entry.
+    /// Returns the index of the packet's pair of hosts in [`Hosts`](crate::queue::Hosts), and whether the packet is
+    /// sent from the first of the two to the second. The default index has no entry, so that each flow has its own
+    /// hosts.
     fn host_pair(&self) -> (usize, bool) {
         (usize::MAX, true)
     }
-    /// Returns its flow, for counts by flow. By default all packets are one flow.
+    /// Returns the flow of the packet, for counts by flow. By default all packets are one flow.
     fn flow_id(&self) -> FlowId {
         FlowId(0)
     }
@@ -44,7 +45,7 @@ pub struct Handle(pub(crate) u32);
 impl Handle {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
-    /// Returns the index in the pool, which is unique among the packets in it: it can index a `Vec`.
+    /// Returns the index of the slot. It is unique among the packets in the pool and small enough to index a `Vec`.
     #[must_use]
     #[inline]
     pub const fn place(self) -> usize {
@@ -70,7 +71,7 @@ pub(crate) struct Slot<T> {
 
 pub(crate) const UNSETTLED: Moment = Moment::after_all(Instant::FAR_FUTURE);
 
-/// Packets of type `T`.
+/// Packets of type `T` in one block of memory, identified by [`Handle`]s.
 #[derive(Debug)]
 pub struct Pool<T> {
     slots: Vec<Slot<T>>,
@@ -118,20 +119,20 @@ impl<T> Pool<T> {
         self.free = handle;
     }
 
-    /// Returns the packet.
+    /// Returns the packet in the slot of `handle`.
     #[must_use]
     #[inline]
     pub fn get(&self, handle: Handle) -> &T {
         &self.slots[handle.0 as usize].item
     }
 
-    /// Returns the packet, mutably.
+    /// Returns the packet in the slot of `handle`, mutably.
     #[inline]
     pub fn get_mut(&mut self, handle: Handle) -> &mut T {
         &mut self.slots[handle.0 as usize].item
     }
 
-    /// Returns the number of packets.
+    /// Returns the number of packets in the pool.
     #[must_use]
     pub fn alive(&self) -> usize {
         self.alive

@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Number of newest configurations that a new port may share its state with.
 const LATEST: usize = 8;
 
-/// A packet that a port has dropped. It is on no port, and its slot in the pool is freed after the call.
+/// A packet that a port has dropped. It is on no port. Its slot in the pool is freed after the call of
+/// [`Handler::dropped`].
 #[derive(Debug)]
 pub struct DroppedPacket<'a, T> {
     /// Time of the drop.
@@ -26,7 +27,7 @@ pub struct DroppedPacket<'a, T> {
     pub port: usize,
     /// Handle of the packet in the pool.
     pub handle: Handle,
-    /// The packet.
+    /// Packet that was dropped.
     pub packet: &'a mut T,
     /// Why it was dropped.
     pub cause: DropCause,
@@ -39,8 +40,8 @@ pub trait Handler<T> {
     /// Whether [`enqueued`](Self::enqueued), [`dequeued`](Self::dequeued) and [`received`](Self::received) are called.
     /// Then the end of every transmission is an event, so that they are called at the right time.
     const WATCHES: bool = false;
-    /// Whether [`offered`](Self::offered) and [`transmitted`](Self::transmitted) are called. If a port settles
-    /// transmissions when packets are offered, it calls both then.
+    /// Whether [`offered`](Self::offered) and [`transmitted`](Self::transmitted) are called. If a port can compute the
+    /// transmission when a packet is offered, it calls both at that time.
     const HOPS: bool = false;
 
     /// A packet is offered to a port at which `waiting` packets wait.
@@ -61,11 +62,11 @@ pub trait Handler<T> {
     /// A packet that reaches the far end was reordered (RFC 4737 section 3.3).
     fn reordered(&mut self, _port: usize) {}
 
-    /// The average queue of a port changed, in packets or bytes as the queue counts.
+    /// RED's average queue length at a port changed to `average`, in packets (of mean size if RED counts bytes).
     fn average(&mut self, _now: Instant, _port: usize, _average: f64) {}
 
-    /// A port duplicates a packet that is offered to it next. `alive` is the number of packets in the pool. Returns
-    /// the copy, which is offered after the packet; `None` if there is no space for it.
+    /// A port duplicates `packet`, which is offered to it. `alive` is the number of packets in the pool. Returns the
+    /// copy, which is offered after the packet; `None` if the owner has no space for it.
     fn duplicate(&mut self, now: Instant, port: usize, packet: &T, alive: usize) -> Option<T>;
 
     /// A port marks a packet Congestion Experienced.
@@ -80,13 +81,13 @@ pub trait Handler<T> {
 pub struct PortSample {
     /// Waiting packets, without the one in transmission.
     pub queue_packets: u64,
-    /// Average queue of its discipline, in packets or bytes as the queue counts.
+    /// RED's average queue length, in packets (of mean size if RED counts bytes); `None` for other disciplines.
     pub average: Option<f64>,
-    /// Packets offered since time zero.
+    /// Packets offered to the port since time zero, without copies that it made.
     pub arrived_packets: u64,
-    /// Packets dropped since time zero.
+    /// Packets dropped at the port since time zero.
     pub dropped_packets: u64,
-    /// Bytes of the packets whose transmission has begun since time zero.
+    /// IP bytes of the packets whose transmission has begun since time zero.
     pub sent_bytes: u64,
 }
 
@@ -110,7 +111,7 @@ pub struct Ports<T, H> {
 }
 
 impl<T: Item, H: Handler<T>> Ports<T, H> {
-    /// Creates an empty network at time zero. `measured` is the time that the meters measure.
+    /// Creates a network without ports at time zero. `measured` is the interval that the meters measure.
     #[must_use]
     pub fn new(ties: Ties, measured: &Arc<Measured>, handler: H) -> Self {
         Self {
@@ -150,7 +151,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         self.ports.push(port);
     }
 
-    /// Sets the time that the meters measure. Must be called before the first packet.
+    /// Sets the interval that the meters measure. Must be called before the first packet.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
         self.measured = Arc::clone(measured);
     }
@@ -274,7 +275,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// Handles the end of a transmission.
+    /// Handles the event of the end of a transmission at port `number`. The next waiting packet is then transmitted.
     pub fn departed(&mut self, now: Moment, number: usize) {
         let Self { ports, commons, packets, events, measured, .. } = self;
         let port = &mut ports[number];
@@ -352,7 +353,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         None
     }
 
-    /// Returns when the next packet reaches a far end, or an earlier time: with overtaking, that of other events.
+    /// Returns when the next packet reaches the far end of a port; `None` if no packet is on a port. If packets may
+    /// overtake one another, the time may be earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = |port: &Port| {
@@ -449,8 +451,8 @@ impl<T: Item, H> Ports<T, H> {
         }
     }
 
-    /// Returns the summary of a port, closed at `end`. `cut` is whether the run would have continued after that.
-    /// `names` returns the name of a flow.
+    /// Returns the counts of a port until `end`. `cut` is whether `end` is before the planned end of the run;
+    /// transmissions that were computed for later times are then not counted. `names` returns the name of a flow.
     pub fn summary(
         &self,
         number: usize,

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShaperOptions {
-    /// Sustained rate, above 0bps.
+    /// Rate at which packets pass continuously, above 0bps.
     pub rate: Rate,
-    /// Burst in addition to the rate: at least the mtu of the link, or 1500B without one; at most 2GB. Larger packets
-    /// are dropped.
+    /// Size of the token bucket: bytes that pass at once in addition to the rate. At least the mtu of the link, or
+    /// 1500B without one; at most 2GB. Packets above this size are dropped.
     pub burst: Bytes,
     /// Changes of the rate, in order of time. Tokens are kept at a change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +29,7 @@ pub struct ShaperOptions {
 pub struct ShaperChange {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Rate from then on. The last one is above 0bps.
+    /// Rate from the time of the change on. That of the last change is above 0bps.
     pub rate: Rate,
 }
 
@@ -46,14 +46,14 @@ impl ShaperOptions {
         }
     }
 
-    /// Returns the mean rate between two times, in bit/s.
+    /// Returns the mean of the configured rate between two times, in bit/s.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
         let changes = LinkChanges::new(self.link_changes());
         changes.map_or(self.rate.bits_per_second() as f64, |changes| changes.mean_rate(self.rate, from, to))
     }
 
-    /// Returns start and end of each outage.
+    /// Returns start and end of each outage: the times in which the rate is zero.
     #[must_use]
     pub fn outages(&self) -> Vec<(Instant, Instant)> {
         LinkChanges::new(self.link_changes()).map_or_else(|_| Vec::new(), |changes| changes.outages())

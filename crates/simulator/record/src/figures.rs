@@ -8,9 +8,9 @@ use crate::metric;
 pub struct SeriesFigure {
     /// Name of the figure and of its files.
     pub name: &'static str,
-    /// Name of the metric.
+    /// Name of the metric in `series.arrow`.
     pub metric: &'static str,
-    /// Title of the figure.
+    /// Title above the figure.
     pub title: &'static str,
     /// Title of the vertical axis, without the unit.
     pub y_title: &'static str,
@@ -18,7 +18,7 @@ pub struct SeriesFigure {
     pub of_links: bool,
 }
 
-/// The figures of `series.arrow`.
+/// Figures of the time series in `series.arrow`.
 pub const SERIES_FIGURES: [SeriesFigure; 7] = [
     of_flows("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
     of_flows("allowed-rate", metric::ALLOWED_RATE, "Allowed data rate of each controller", "Rate"),

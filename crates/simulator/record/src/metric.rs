@@ -8,12 +8,12 @@ use serde::Serialize;
 pub struct Metric {
     /// Name in the file, which ends in the unit.
     pub name: &'static str,
-    /// Title of its chart.
+    /// Title of the metric's chart.
     pub title: &'static str,
-    /// Entities that have the metric.
+    /// Entities that have the metric, such as flows or link directions, in words.
     #[serde(skip)]
     pub entities: &'static str,
-    /// Description of the values.
+    /// Description of the metric's values.
     #[serde(skip)]
     pub meaning: &'static str,
 }

@@ -17,10 +17,10 @@ pub enum Error {
     Setup(#[from] headway_sim::SetupError),
     #[error("{0}; the partial record is kept and marked incomplete (\"complete\": false)")]
     Run(#[from] headway_sim::RunError),
-    /// One of several runs failed.
+    /// The run `label`, one of several, failed.
     #[error("{label}: {error}")]
     OfRun { label: String, error: Box<Self> },
-    /// No record has a number that a metric names.
+    /// A metric names a number that no record has.
     #[error("{0}")]
     Metric(headway_record::ExpressionError),
     #[error(transparent)]

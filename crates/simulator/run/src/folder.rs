@@ -32,9 +32,9 @@ pub enum FolderKind {
     Record,
     /// The records of a scenario with `[vary]`, one folder each.
     Sweep,
-    /// The runs of a paper's cells.
+    /// The runs of a paper's experiments (cells).
     Paper,
-    /// Pictures only.
+    /// Pictures without a record.
     Pictures,
 }
 
@@ -155,7 +155,7 @@ impl Folder {
         marker.is_ok_and(|text| text == FolderKind::Record.marker().as_bytes())
     }
 
-    /// Returns a subfolder, and creates it if it is missing.
+    /// Returns the subfolder `name`, and creates it if it is missing.
     ///
     /// # Errors
     /// A component is a symbolic link, or the folder cannot be created.
@@ -190,7 +190,7 @@ impl Folder {
         Error::Record { path: self.0.clone(), reason: reason.into() }
     }
 
-    /// Removes these files if they exist. Names that lead out of the folder are skipped.
+    /// Removes the files with these names if they exist. Names that lead out of the folder are skipped.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -214,7 +214,7 @@ impl Folder {
         is_plain(name) && !parents.into_iter().any(|parent| self.0.join(parent).is_symlink())
     }
 
-    /// Writes a file under a temporary name and renames it when it is complete.
+    /// Writes a file under a temporary name, renames it when it is complete, and returns its checksum.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -307,7 +307,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// Lock on a folder that is being written.
+/// Lock on a folder that is being written. Dropping it releases the folder.
 #[derive(Debug)]
 pub struct Lock {
     _file: fs::File,

@@ -10,7 +10,7 @@ use std::io::Write;
 
 /// Observer that records events, or `()`. Runs without series and traces record no events and have no cost for them.
 pub trait EventRecorder: Observer {
-    /// Whether events are recorded.
+    /// Whether the observer records events.
     const RECORDS: bool;
 
     /// Returns the bytes of the event file since the last call.

@@ -19,30 +19,31 @@ use std::sync::Arc;
 /// A run and the folder of its record.
 #[derive(Debug)]
 pub struct Job {
-    /// Distinguishes the run from others of a sweep; empty for a single run.
+    /// Name that distinguishes the run from others of a sweep; empty for a single run.
     pub label: String,
-    /// The scenario.
+    /// Scenario to run.
     pub scenario: Scenario,
     /// The scenario as text that reproduces the run.
     pub resolved: String,
-    /// The folder of the record.
+    /// Folder into which the record is written.
     pub folder: Folder,
     /// The files that the scenario names, by the names that it uses.
     pub files: BTreeMap<String, Arc<[u8]>>,
     /// The traces to write.
     pub traces: Vec<TraceFormat>,
-    /// Whether the run is one of several that are skipped if their records are complete.
+    /// Whether a later job may reuse the complete record instead of running: the record then identifies the code and
+    /// the inputs of the run.
     pub resumes: bool,
 }
 
 /// The content of a job's folder.
 #[derive(Debug)]
 pub enum Found {
-    /// No record of this job.
+    /// No complete record of this job.
     Nothing,
     /// A complete record of this job.
     Whole(Box<Summary>),
-    /// A record whose files differ from their checksums.
+    /// A record whose files are missing or differ from their checksums.
     Damaged,
 }
 
@@ -54,7 +55,8 @@ struct Ended {
 }
 
 impl Job {
-    /// Returns what the folder holds of this job.
+    /// Returns whether the folder holds a complete record of this job, which must be of the same scenario, files,
+    /// traces and code.
     #[must_use]
     pub fn found(&self) -> Found {
         let Some(sums) = self.folder.checksums() else {

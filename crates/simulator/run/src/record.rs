@@ -8,25 +8,25 @@ use headway_record::{Distributions, EventTable, SeriesError, SeriesTable, Summar
 use std::path::Path;
 
 impl Folder {
-    /// The resolved scenario. Running it again gives the same record.
+    /// Name of the file with the resolved scenario. Running it again gives the same record.
     pub const SCENARIO: &str = "scenario.toml";
-    /// The metrics.
+    /// Name of the file with the metrics of the run.
     pub const SUMMARY: &str = "summary.json";
-    /// Samples over time.
+    /// Name of the file with the time series.
     pub const SERIES: &str = "series.arrow";
-    /// Drops, timeouts, late packets and other events.
+    /// Name of the file with drops, timeouts, late packets and other events.
     pub const EVENTS: &str = "events.arrow";
-    /// Index of `packets.arrow`.
+    /// Name of the file with the index of `packets.arrow`.
     pub const PACKET_INDEX: &str = "packets.index.json";
-    /// Distributions of packet and frame delays; only if the scenario enables them.
+    /// Name of the file with the distributions of packet and frame delays; only if the scenario enables them.
     pub const DISTRIBUTIONS: &str = "distributions.json";
-    /// Wall-clock time and speed of the run.
+    /// Name of the file with the wall-clock time and the speed of the run.
     pub const TIMING: &str = "timing.json";
-    /// Checksums of the other files.
+    /// Name of the file with the checksums of the other files.
     pub const CHECKSUMS: &str = "checksums.txt";
-    /// Timing errors of a run between real sockets or in a lab.
+    /// Name of the file with the timing errors of a run between real sockets or in a lab.
     pub const LIVE: &str = "live.json";
-    /// Folder of the output of programs in a lab.
+    /// Name of the folder with the output of the programs of a lab.
     pub const PROGRAMS: &str = "programs";
 
     /// Returns the names of all files of a record, the summary first and the checksums last.
@@ -75,7 +75,7 @@ impl Folder {
         Checksums::parse(std::str::from_utf8(&self.read(Self::CHECKSUMS).ok()?).ok()?)
     }
 
-    /// Writes the checksums.
+    /// Writes `checksums.txt`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -83,7 +83,7 @@ impl Folder {
         self.write(Self::CHECKSUMS, checksums.to_string().as_bytes()).map(|_| ())
     }
 
-    /// Writes the summary.
+    /// Writes `summary.json` and returns its checksum.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -100,7 +100,7 @@ impl Folder {
         self.write_with(&partial(Self::SUMMARY), |file| summary.write_json(file)).map(|_| ())
     }
 
-    /// Reads the samples of the record.
+    /// Reads the time series of the record.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 /// Maximum number of damaged records that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Counts of reused and damaged records.
+/// Counts of the records that were reused instead of run, and of damaged records that were run again.
 #[derive(Debug, Default)]
 pub struct Reuse {
     reused: AtomicUsize,
@@ -36,7 +36,7 @@ impl Reuse {
         job.run(watch)
     }
 
-    /// Returns messages with the number of reused runs of `all`, and with the folders of damaged records.
+    /// Returns messages for the user: the number of reused runs, of `all` runs, and the folders of damaged records.
     #[must_use]
     pub fn messages(self, all: usize) -> Vec<String> {
         let mut messages = Vec::new();

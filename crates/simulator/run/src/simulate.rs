@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 /// Duration and speed of a run. It is not part of the reproducible record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timing {
-    /// Wall-clock time, in s.
+    /// Wall-clock time that the run took, in s.
     pub wall_s: f64,
     /// Simulated time, in s.
     pub simulated_s: f64,
-    /// Simulated time per wall-clock time.
+    /// Simulated time divided by wall-clock time.
     pub speed: f64,
-    /// Packets transmitted over links per wall-clock second.
+    /// Link crossings of packets per wall-clock second.
     pub packet_hops_per_s: f64,
-    /// Number of events processed.
+    /// Number of simulator events that were processed.
     pub events: u64,
-    /// Identity of the code; only for runs that can be reused.
+    /// Identity of the code ([`CODE`](crate::CODE)); only for runs that can be reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// XXH3 of the scenario and of the files that it names; only for runs that can be reused.
@@ -26,14 +26,14 @@ pub struct Timing {
     pub inputs: Option<String>,
 }
 
-/// A completed run.
+/// A run that has ended, was stopped or failed.
 #[derive(Debug)]
 pub struct Simulated<O> {
     /// The record. It is incomplete if the run was stopped or failed.
     pub record: Record<O>,
-    /// Duration and speed.
+    /// Duration and speed of the run.
     pub timing: Timing,
-    /// Error that ended the run early.
+    /// `Err` with the error that ended the run early; `Ok` if the run reached its end or was stopped.
     pub outcome: Result<(), RunError>,
 }
 

@@ -69,16 +69,16 @@ fn text(file: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
     Err(ScenarioError::new(file, Place::Line { line, column }, format!("{what}: save the file as UTF-8 text")))
 }
 
-/// Source of a scenario.
+/// Text of a scenario, with overrides and the files that it names.
 #[derive(Debug)]
 pub struct ScenarioText {
-    /// Name of the file, for messages.
+    /// Name of the scenario file, for messages.
     pub file: String,
-    /// The text.
+    /// Text of the scenario, in TOML.
     pub text: String,
-    /// The caller's overrides.
+    /// Overrides of the caller, such as those of `--set`.
     pub overrides: Vec<Override>,
-    /// The files that the scenario names.
+    /// Reader of the files that the scenario names.
     pub files: ScenarioFiles,
 }
 

@@ -14,9 +14,9 @@ use headway_units::{DropCause, Duration, Instant};
 /// Format of a packet trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// ns-2 trace lines, in `trace.tr`.
+    /// Trace in ns-2's format, in `trace.tr`.
     Ns2,
-    /// Trace for nam, in `trace.nam`.
+    /// Trace for nam, the ns-2 animator, in `trace.nam`.
     Nam,
     /// Packets that links transmit, for Wireshark, in `trace.pcapng`.
     Pcapng,
@@ -104,7 +104,7 @@ impl Tracing for PacketTrace {
     }
 }
 
-/// Any set of traces.
+/// Observer that records any set of packet traces of a run.
 #[derive(Debug)]
 pub struct Traces {
     ns2: Option<Ns2Trace>,

@@ -9,15 +9,16 @@ pub trait Watch: Sync {
         false
     }
 
-    /// Called when the record of a single run is complete. The work that follows may be aborted at any time.
+    /// Called when the record of a single run is complete on disk. The work that follows, such as findings, may be
+    /// aborted at any time.
     fn recorded(&self) {}
 
-    /// Reports the simulated time of a single run and the number of packets transmitted over links.
+    /// Reports the progress of a single run: the simulated time, and the number of link crossings of packets so far.
     fn at(&self, now: Instant, packet_hops: u64) {
         let _ = (now, packet_hops);
     }
 
-    /// Reports that `more` runs were added to the number of runs to do.
+    /// Reports that the caller will execute `more` further runs.
     fn runs(&self, more: usize) {
         let _ = more;
     }

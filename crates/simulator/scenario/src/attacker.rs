@@ -28,10 +28,10 @@ pub(crate) struct AttackerTable {
     /// packets; it knows only the addresses, ports and service code.
     #[schemars(default)]
     pub(crate) on_path: bool,
-    /// Start time.
+    /// Start time of the attack.
     #[schemars(default)]
     pub(crate) start: Duration,
-    /// Stop time, after start; none if absent.
+    /// Stop time of the attack, after `start`; the end of the run if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Duration>,
     /// Attack and its options.
@@ -41,7 +41,7 @@ pub(crate) struct AttackerTable {
 /// An attacker on a DCCP flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attacker {
-    /// Unique name.
+    /// Unique name of the attacker.
     pub name: String,
     /// Node of the attacker: index into [`Scenario::nodes`](crate::Scenario::nodes), neither end of the target.
     pub at: usize,
@@ -49,9 +49,9 @@ pub struct Attacker {
     pub target: usize,
     /// Whether the packets of the target are routed through `at`. A flow has at most one on-path attacker.
     pub on_path: bool,
-    /// Start time.
+    /// Start time of the attack.
     pub start: Instant,
-    /// Stop time, after the start.
+    /// Stop time of the attack, after the start; `None` for the end of the run.
     pub stop: Option<Instant>,
     /// Attack and its options.
     pub attack: AttackOptions,

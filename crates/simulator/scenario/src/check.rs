@@ -229,7 +229,8 @@ fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
     }
 }
 
-/// Returns why the send queue of the flow cannot retransmit lost packets although `resend` is set.
+/// Returns why the send queue of the flow cannot retransmit lost packets although `resend` is set; `None` if it can, or
+/// if `resend` is not set.
 #[must_use]
 pub fn resend_error(flow: &Flow) -> Option<String> {
     let controller = flow.transport.controller()?;

@@ -15,16 +15,16 @@ const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ClockOptions {
-    /// Frequency error; negative if the clock is slow.
+    /// Frequency error, such as `50ppm`; negative if the clock is slow.
     #[schemars(default)]
     pub skew: Spread<Skew>,
-    /// Difference from true time at the start of the run; negative if the clock is late.
+    /// Difference from true time at the start of the run; negative if the clock shows an earlier time.
     #[schemars(default)]
     pub offset: Spread<Offset>,
-    /// Change of the skew over time.
+    /// Change of the skew per hour, such as `0.5ppm/h`.
     #[schemars(default)]
     pub drift: Drift,
-    /// Tick, of which readings and timers are multiples; from 1ns to 1s.
+    /// Tick of the clock: readings and timers are multiples of it; from 1ns to 1s.
     #[schemars(default = "finest")]
     pub granularity: Duration,
 }
@@ -34,11 +34,11 @@ pub struct ClockOptions {
 #[serde(untagged)]
 #[schemars(deny_unknown_fields)]
 pub enum Spread<T> {
-    /// Value of all replicas.
+    /// One value for all replicas of the node.
     Same(T),
-    /// Uniformly distributed value of each replica.
+    /// A random value for each replica of the node, uniformly distributed.
     Uniform {
-        /// Bounds; the second is exclusive.
+        /// Bounds of the uniform distribution; the first is inclusive, the second exclusive.
         uniform: [T; 2],
     },
 }

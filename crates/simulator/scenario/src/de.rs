@@ -139,6 +139,17 @@ fn plain(expected: &dyn Expected) -> String {
     }
 }
 
+/// Returns the error about a number that is not finite or does not fit into 64 bits.
+fn unrepresentable(text: &str, expected: &dyn Expected) -> Fault {
+    let expected = plain(expected);
+    let expected = if expected == "a number" { "a finite number" } else { &expected };
+    if !["a finite number", "a whole number"].iter().any(|number| expected.starts_with(number)) {
+        return Fault::new(format!("{text} is not {expected}"));
+    }
+    let message = format!("{text} is out of range: write {expected}");
+    Fault { out_of_range: Some(text.to_owned()), ..Fault::new(message) }
+}
+
 impl<'de> Deserializer<'de> for &Value {
     type Error = Fault;
 
@@ -155,6 +166,7 @@ impl<'de> Deserializer<'de> for &Value {
             Data::Datetime(text) => {
                 Err(serde::de::Error::invalid_type(Unexpected::Other(&format!("the date {text}")), &visitor))
             }
+            Data::Unrepresentable(text) => Err(unrepresentable(text, &visitor)),
             Data::Array(values) => {
                 let mut elements = Elements { values: values.iter(), index: 0 };
                 let read = visitor.visit_seq(&mut elements)?;
@@ -216,6 +228,7 @@ pub(crate) fn as_written(value: &Value) -> String {
         Data::Float(number) => float(*number),
         Data::Boolean(value) => value.to_string(),
         Data::Datetime(text) => format!("the date {text}"),
+        Data::Unrepresentable(text) => text.clone(),
         Data::Array(_) => "an array".to_owned(),
         Data::Table(_) => "a table".to_owned(),
     }

@@ -1,7 +1,6 @@
 //! The text of a scenario as a tree of values, each with its origin for error messages.
 
 use crate::path::{Path, Step};
-use crate::suggest::quoted;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,6 +38,8 @@ pub(crate) enum Data {
     Boolean(bool),
     /// Kept for an error message: no key of a scenario takes a date.
     Datetime(String),
+    /// Number as written that is not finite or does not fit into 64 bits; kept for an error message.
+    Unrepresentable(String),
     Array(Vec<Value>),
     Table(Table),
 }
@@ -79,10 +80,6 @@ pub(crate) enum DocumentError {
     /// Error of the parser; its message has one or more lines.
     #[error("this is not TOML: {}", .0.message().trim().replace('\n', ", "))]
     Toml(toml::de::Error),
-    #[error("{} is out of range: the largest whole number is {}", quoted(.0), i64::MAX)]
-    Integer(String),
-    #[error("{} is not finite: write a finite number", quoted(.0))]
-    Float(String),
     #[error(transparent)]
     NotWritten(#[from] toml::ser::Error),
 }
@@ -224,11 +221,11 @@ fn convert(value: toml::de::DeValue<'_>, span: &Range<usize>, depth: usize) -> R
         DeValue::Datetime(value) => Data::Datetime(value.to_string()),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(value) => Data::Integer(value.into()),
-            Err(_) => return Err(wrong(DocumentError::Integer(integer.as_str().to_owned()))),
+            Err(_) => Data::Unrepresentable(integer.as_str().to_owned()),
         },
         DeValue::Float(float) => match float.as_str().parse::<f64>() {
             Ok(value) if value.is_finite() => Data::Float(value),
-            _ => return Err(wrong(DocumentError::Float(float.as_str().to_owned()))),
+            _ => Data::Unrepresentable(float.as_str().to_owned()),
         },
         DeValue::Array(values) => {
             check_depth(depth).map_err(wrong)?;
@@ -341,7 +338,7 @@ impl Value {
     pub(crate) fn size(&self) -> usize {
         const BYTES_A_VALUE: usize = 64;
         match &self.data {
-            Data::Text(text) | Data::Datetime(text) => 1 + text.len() / BYTES_A_VALUE,
+            Data::Text(text) | Data::Datetime(text) | Data::Unrepresentable(text) => 1 + text.len() / BYTES_A_VALUE,
             Data::Array(values) => 1 + values.iter().map(Self::size).sum::<usize>(),
             Data::Table(table) => 1 + table.values().map(|entry| entry.value.size()).sum::<usize>(),
             Data::Integer(_) | Data::Float(_) | Data::Boolean(_) => 1,

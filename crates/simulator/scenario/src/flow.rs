@@ -26,15 +26,16 @@ use std::sync::Arc;
 pub(crate) struct FlowTable {
     /// Name: 1 to 64 letters, digits and _ - . :
     pub(crate) name: String,
-    /// Sending node. If it has replicas, each of them sends.
+    /// Sending node. If it has replicas, each of them sends one replica of the flow.
     pub(crate) from: String,
-    /// Receiving node. If it has replicas, each of them receives.
+    /// Receiving node. If it has replicas, each of them receives one replica of the flow.
     pub(crate) to: String,
     /// Number of replicas, called name1, name2 and so on; the number of the nodes' replicas if absent.
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
-    /// Start time of the source.
+    /// Start time of the source: one time for all replicas, a list with a time for each replica, or a uniform
+    /// distribution.
     #[schemars(default)]
     pub(crate) start: StartTable,
     /// Stop time of the source, after its start; none if absent.
@@ -49,7 +50,7 @@ pub(crate) struct FlowTable {
     /// Codec with which the E-model rates the flow's speech; G.711 with packet-loss concealment if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) e_model: Option<EModelOptions>,
-    /// Dialect of the options of this flow: the implementation whose defaults they have.
+    /// Dialect of this flow: the implementation or standard whose default values its absent options have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
     /// Shell command that sends and receives the flow's packets at the sending node, in place of a transport and a
@@ -63,8 +64,8 @@ pub(crate) struct FlowTable {
     /// Transport and its options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) transport: Option<KindOptions<Transport>>,
-    /// Queue of packets that wait for the transport's rate controller; fifo if absent. Transports without a rate
-    /// controller have no send queue.
+    /// Send queue: packets that wait until the transport's rate controller permits them; fifo if absent. Transports
+    /// without a rate controller have no send queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) send_queue: Option<KindOptions<SendQueueOptions>>,
     /// Source of the application's data.
@@ -94,24 +95,24 @@ impl Default for StartTable {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct UniformTable {
-    /// Bounds; the second is exclusive.
+    /// Bounds of the uniform distribution; the first is inclusive, the second exclusive.
     pub(crate) uniform: [Duration; 2],
 }
 
 /// Sender and receiver. Replicas share their options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Unique name.
+    /// Unique name of the flow.
     pub name: String,
     /// Sending node: index into [`Scenario::nodes`](crate::Scenario::nodes).
     pub from: usize,
     /// Receiving node: index into [`Scenario::nodes`](crate::Scenario::nodes); differs from `from`.
     pub to: usize,
-    /// Start time of the source.
+    /// Start time of the source: fixed, or drawn from a uniform distribution.
     pub start: Start,
     /// Time after which no new data is sent; after the start.
     pub stop: Option<Instant>,
-    /// Flow id in ns-2 traces; the flow's number, from 1, if absent.
+    /// Flow id (`fid_`) in ns-2 traces; `None` for the number of the flow, from 1.
     pub fid: Option<u32>,
     /// DSCP of the packets in both directions.
     pub dscp: FlowDscp,
@@ -119,7 +120,8 @@ pub struct Flow {
     pub e_model: EModelOptions,
     /// Transport and its options.
     pub transport: Arc<Transport>,
-    /// Queue of packets that wait for the transport's rate controller; unused without a rate controller.
+    /// Send queue: packets that wait until the transport's rate controller permits them. Unused without a rate
+    /// controller.
     pub send_queue: Arc<SendQueueOptions>,
     /// Source of the application's data.
     pub source: Arc<SourceOptions>,
@@ -130,7 +132,7 @@ pub struct Flow {
 /// Start time of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Fixed time.
+    /// The same start time in each run.
     At(Instant),
     /// Uniformly distributed in [first, second), drawn from the flow's random stream.
     Uniform(Duration, Duration),

@@ -29,7 +29,7 @@ pub fn kind<R: SchemaRegistry>(file: &str, key: &str, text: &str) -> Result<R, S
 /// error messages.
 ///
 /// # Errors
-/// The first error of the text.
+/// The text is not TOML, or does not fit `T`.
 pub fn table<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
     read(file, text, |reader| reader.read(reader.root, &Path::default()))
 }

@@ -54,7 +54,8 @@ impl<R: JsonSchema> JsonSchema for KindOptions<R> {
     /// Returns the schema of the kinds, each with the key `dialect` and without additional properties.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut dialect = generator.subschema_for::<Dialect>().to_value();
-        let text = "Dialect of the options of this table: the implementation whose defaults they have.";
+        let text =
+            "Dialect of this table: the implementation or standard whose default values its absent options have.";
         if let Some(dialect) = dialect.as_object_mut() {
             dialect.insert("description".into(), text.into());
         }

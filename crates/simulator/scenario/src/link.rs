@@ -32,21 +32,23 @@ use std::sync::Arc;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, extend("required" = ["between", "delay"]))]
 pub(crate) struct LinkTable {
-    /// Name for overrides, as in link[access].rate.
+    /// Name by which overrides refer to the link, as in link[access].rate. The record does not use it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Nodes at both ends. A node with replicas has a link to each of them.
+    /// Nodes at both ends. If one node has replicas, each replica has a link to the other node. If both have, replicas
+    /// with equal numbers are linked.
     pub(crate) between: [String; 2],
     /// Whether the link has only the direction from the first end to the second.
     #[schemars(default)]
     pub(crate) one_way: bool,
-    /// Number of events per packet; chosen automatically if absent.
+    /// Number of simulator events per packet, which affects only the speed of the simulation; chosen automatically if
+    /// absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<Events>,
-    /// Whether the record counts the packets of each flow in each direction.
+    /// Whether the record also has counts for each flow, in each direction of the link.
     #[schemars(default)]
     pub(crate) by_flow: bool,
-    /// Dialect of the options of this link: the implementation whose defaults they have.
+    /// Dialect of this link: the implementation or standard whose default values its absent options have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
     #[serde(flatten)]
@@ -60,9 +62,10 @@ pub(crate) struct LinkTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Events {
-    /// One event: the departure time is computed on arrival.
+    /// One event per packet, its arrival at the far end: the departure time is computed when the packet arrives at the
+    /// queue.
     One,
-    /// Two events: arrival and departure.
+    /// Two events per packet: the end of its transmission and its arrival at the far end.
     Two,
 }
 
@@ -75,7 +78,7 @@ pub struct Link {
     pub from: usize,
     /// Receiving node: index into [`Scenario::nodes`](crate::Scenario::nodes).
     pub to: usize,
-    /// Whether the record counts the packets of each flow.
+    /// Whether the record also has counts for each flow at this direction of the link.
     pub by_flow: bool,
     /// Configuration. Replicas share it; it is copied on write.
     pub config: Arc<Config>,

@@ -13,7 +13,7 @@ use headway_engine::Ties;
 pub struct Links {
     /// Seed of all random streams.
     pub seed: u64,
-    /// Order of simultaneous events.
+    /// Rule for the order of simultaneous events.
     pub ties: Ties,
     /// One entry per direction, as in [`Scenario::links`](crate::Scenario::links).
     pub links: Vec<Link>,

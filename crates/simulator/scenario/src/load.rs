@@ -14,7 +14,7 @@ use crate::scenario::{self, Scenario, ScenarioTable};
 /// Valid scenario with its resolved text and warnings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// The run.
+    /// The scenario as validated data, for one run.
     pub scenario: Scenario,
     /// Scenario file of this run with all presets and overrides applied and without `[vary]`. Loading it returns an
     /// equal [`Scenario`] if the named files are available.
@@ -24,7 +24,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Returns a copy with another seed, equal to loading the scenario with that seed but in microseconds.
+    /// Returns a copy with another seed. It equals the result of loading the scenario with that seed, but takes only
+    /// microseconds.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let scenario = Scenario { seed, ..self.scenario.clone() };

@@ -20,7 +20,7 @@ pub(crate) struct NodeTable {
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
-    /// CPU time of receiving, separate for each replica; none if absent.
+    /// CPU time that receiving packets takes, separate for each replica; receiving takes no time if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host: Option<HostOptions>,
     /// Clock of the node; true time if absent.

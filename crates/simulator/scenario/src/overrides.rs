@@ -26,6 +26,14 @@ pub(crate) enum OverrideError {
     NoValue,
     #[error("values are missing: write KEY=VALUE,VALUE, such as link[0].rate=1Mbps,2Mbps")]
     NoValues,
+    #[error(
+        "\"{}\" is not a range: write FROM..TO with whole numbers, such as 1..10, FROM..TO/COUNT, such as 10ms..100ms/10 \
+         (10 values), or FROM..TO/COUNT/log; a step needs a table, such as {{from=1,to=9,step=2}}",
+        quoted(.0)
+    )]
+    Range(String),
+    #[error("\"{}\" is a range among other values: write the range alone, or list its values", quoted(.0))]
+    RangeInList(String),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
@@ -86,7 +94,7 @@ impl Override {
         Self::read(text, Place::Option(option.to_owned()), &Origin::Option(Arc::from(option)))
     }
 
-    /// Returns whether its value equals that of the argument `text`, such as `1Mbps` and `1000kbps`.
+    /// Returns whether the value of the override equals the value `text`; `1Mbps` and `1000kbps` are equal.
     #[must_use]
     pub fn has_value(&self, text: &str) -> bool {
         let written = parse_value(text.trim(), &Origin::Preset);

@@ -16,14 +16,14 @@ use std::sync::Arc;
 pub struct Plan {
     /// Keys that vary, without the seed.
     pub columns: Vec<Column>,
-    /// At least one run.
+    /// Runs; there is at least one.
     pub runs: Vec<Run>,
 }
 
 /// A key that varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Key as written.
+    /// Key, as written in the scenario or after `--vary`.
     pub key: String,
     /// Unique short name: the last part of the key, or as many parts as needed; letters, digits, `_`, `-` and `.`.
     pub name: String,
@@ -38,11 +38,11 @@ pub struct Run {
     pub label: String,
     /// Keys that vary, each with its value as a string.
     pub varied: Vec<(String, String)>,
-    /// Values of the columns.
+    /// Values of the varied keys, in the order of [`Plan::columns`].
     pub values: Vec<Cell>,
-    /// Seed, if seeds vary.
+    /// Seed of the run; `None` if seeds do not vary.
     pub seed: Option<u64>,
-    /// Index of its combination of values without the seed, from 0.
+    /// Index, from 0, of the combination of varied values; runs that differ only in the seed have equal indices.
     pub point: usize,
     /// Overrides with which the run is [loaded](crate::load): those of the plan, then the values that vary.
     pub overrides: Vec<Override>,

@@ -5,16 +5,16 @@ use crate::path::Path;
 use crate::suggest::{printable, quoted};
 use std::fmt;
 
-/// Place of a problem.
+/// Place of a problem: in the scenario, or in an argument of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The whole scenario.
     File,
-    /// Line and column in its text.
+    /// Line and column in the text of the scenario.
     Line {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Column in characters, from 1.
+        /// Number of the column in the line, in characters, from 1.
         column: usize,
     },
     /// Key of an override, as written after `--set`.
@@ -51,14 +51,14 @@ impl Place {
     }
 }
 
-/// Error or warning.
+/// Error or warning about a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Name of the scenario file.
     pub file: String,
     /// Place in the file or on the command line.
     pub place: Place,
-    /// Key, such as `link[0].queue.limit`; empty if the problem has no key.
+    /// Key that the problem concerns, such as `link[0].queue.limit`; empty if there is none.
     pub key: String,
     /// What is wrong and what is allowed.
     pub message: String,
@@ -92,7 +92,7 @@ impl fmt::Display for Problem {
 /// Errors of a scenario in the order of its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioError {
-    /// At least one problem.
+    /// Problems, in the order of the text; there is at least one.
     pub problems: Vec<Problem>,
     /// Whether there may be more problems: checking stopped at the maximum number.
     pub more: bool,

@@ -10,7 +10,7 @@ pub enum Cell {
     Integer(i64),
     /// Number in the column's unit.
     Number(f64),
-    /// Boolean.
+    /// Truth value.
     Boolean(bool),
     /// Label of a value that is not a number, or in a column of several quantities.
     Text(String),
@@ -137,7 +137,7 @@ pub(crate) fn meaning(value: &Value) -> String {
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
         }
         (Data::Integer(number), _) => number.to_string(),
-        (Data::Text(text) | Data::Datetime(text), _) => format!("{text:?}"),
+        (Data::Text(text) | Data::Datetime(text) | Data::Unrepresentable(text), _) => format!("{text:?}"),
         (Data::Boolean(value), _) => value.to_string(),
         (Data::Float(number), _) => number.to_string(),
     }

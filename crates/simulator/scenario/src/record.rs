@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct RecordTable {
-    /// Sampling interval of the time series; false or 0s for none.
+    /// Time between samples of the time series; false or 0s for no time series. 100ms if absent.
     #[schemars(default, with = "Series")]
     pub(crate) series: Duration,
     /// Whether to record the delay of each packet and frame in addition to mean and percentiles.

@@ -24,7 +24,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ScenarioTable {
-    /// Name in the record; the file name without .toml if absent.
+    /// Name of the scenario in the record; the file name without .toml if absent.
     #[schemars(default)]
     pub(crate) name: String,
     /// Duration of the run, above 0s and at most 1000000s.
@@ -32,13 +32,14 @@ pub(crate) struct ScenarioTable {
     /// Seed of all random streams.
     #[schemars(default = "default_seed", range(max = 9_223_372_036_854_775_807_u64))]
     pub(crate) seed: u64,
-    /// Default dialect of all options: the implementation whose defaults they have.
+    /// Dialect of the scenario: the implementation or standard whose default values all absent options have.
     #[schemars(default)]
     pub(crate) dialect: Dialect,
-    /// Order of simultaneous events; scheduled in dialect ns2, else drawn.
+    /// Rule for the order of simultaneous events; scheduled in dialect ns2, else drawn.
     #[schemars(default = "no_default")]
     pub(crate) ties: Ties,
-    /// Start of the interval that summaries measure; before duration.
+    /// Start of the measured interval, counted from the start of the run; before `duration`. The summary covers only
+    /// this interval.
     #[schemars(default)]
     pub(crate) measure_from: Duration,
     /// Data that is recorded in addition to the summary.
@@ -84,29 +85,30 @@ fn no_default() -> Option<()> {
 /// One run: plain, validated data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Name in the record.
+    /// Name of the scenario in the record.
     pub name: String,
     /// Duration of the run, above zero.
     pub duration: Duration,
-    /// Start of the interval that summaries measure; before `duration`.
+    /// Start of the measured interval, counted from the start of the run; before `duration`. The summary covers only
+    /// this interval.
     pub measure_from: Duration,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Order of simultaneous events.
+    /// Rule for the order of simultaneous events.
     pub ties: Ties,
-    /// Sampling interval of the time series; `None` for no series.
+    /// Time between samples of the time series; `None` if none is recorded.
     pub series: Option<Duration>,
     /// Whether the delay of each packet and frame is recorded.
     pub distributions: bool,
     /// Names of the nodes: those of `[[node]]` in file order, then those that only links name.
     pub nodes: Vec<String>,
-    /// CPU time of receiving at each node; `None` for none.
+    /// CPU time of receiving packets, by node; `None` if receiving takes no time.
     pub hosts: Vec<Option<HostOptions>>,
-    /// Clock of each node; `None` for true time.
+    /// Clocks, by node; `None` if the node has true time.
     pub clocks: Vec<Option<ClockOptions>>,
     /// One entry per direction, in file order; for a duplex link the forward direction, then the reverse direction.
     pub links: Vec<Link>,
-    /// Flows in file order, replicas from 1.
+    /// Flows in file order; the replicas of a flow are separate entries, in order of their numbers.
     pub flows: Vec<Flow>,
     /// Attackers in file order.
     pub attackers: Vec<Attacker>,

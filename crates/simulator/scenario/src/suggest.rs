@@ -71,7 +71,8 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     }
 }
 
-/// Returns the end of an error message about an unknown value: its new name, or the nearest value and all values.
+/// Returns the end of an error message about an unknown value: the new name of a renamed value, or the nearest value
+/// and all values.
 #[must_use]
 pub fn choices<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let is_now = |now: &str| RENAMED.contains(&(word, now));

@@ -1,5 +1,6 @@
 //! `[vary]`: keys with several values, whose combinations are the runs of a scenario.
 
+use crate::de;
 use crate::document::{Data, Origin, Value};
 use crate::limits::MAX_RUNS;
 use crate::overrides::{OverrideError, resolve};
@@ -330,6 +331,15 @@ fn key_of(reader: &mut Reader<'_>, key: &str) -> Option<(Path, Vec<Path>)> {
 fn seeds<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<Vec<Arc<Value>>> {
     let (first, count) = match &value.data {
         Data::Integer(count) => (1, u64::try_from(*count).unwrap_or(0)),
+        data if !matches!(data, Data::Table(_)) => {
+            let found = de::as_written(value);
+            let message = format!(
+                "{found} is not a number of seeds: write it, such as seeds = 20, or {{ first = 5, count = 20 }}; the key \
+                 \"seed\" takes a list or a range"
+            );
+            reader.wrong(path, message);
+            return None;
+        }
         _ => {
             const MAX_SEED: u64 = i64::MAX as u64;
             let mut open = reader.open(value, path, &VOCABULARY.seeds)?;
@@ -479,7 +489,7 @@ pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
 /// Formats a value for a label.
 fn shown(value: &Value) -> String {
     match &value.data {
-        Data::Text(text) | Data::Datetime(text) => text.clone(),
+        Data::Text(text) | Data::Datetime(text) | Data::Unrepresentable(text) => text.clone(),
         Data::Integer(number) => number.to_string(),
         Data::Float(number) => number.to_string(),
         Data::Boolean(value) => value.to_string(),

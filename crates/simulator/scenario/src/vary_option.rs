@@ -5,6 +5,7 @@ use crate::overrides::OverrideError;
 use crate::problem::{Place, ScenarioError};
 use crate::range;
 use crate::suggest::quoted;
+use headway_units::number_and_unit;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -51,35 +52,52 @@ impl Vary {
         let value = match key {
             // Keywords of `[vary]`.
             "seeds" | "zip" | "list" => one(values)?,
-            _ => match range_parts(values) {
-                Some(range) => table(range, origin, &one)?,
-                None => {
-                    let mut listed: Vec<Value> = split(values).into_iter().map(one).collect::<Result<_, _>>()?;
-                    // A single array is the list of values, and a single range is not a value.
-                    if listed.len() == 1 && (listed[0].array().is_some() || range::is_range(&listed[0])) {
-                        listed.swap_remove(0)
-                    } else {
-                        Value { origin: origin.clone(), data: Data::Array(listed) }
-                    }
+            _ if is_range(values) => {
+                let parts = range_parts(values).ok_or_else(|| OverrideError::Range(values.to_owned()))?;
+                table(parts, origin, &one)?
+            }
+            _ => {
+                let parts = split(values);
+                if let Some(range) = parts.iter().find(|part| parts.len() > 1 && is_range(part)) {
+                    return Err(OverrideError::RangeInList(range.trim().to_owned()));
                 }
-            },
+                let mut listed: Vec<Value> = parts.into_iter().map(one).collect::<Result<_, _>>()?;
+                // A single array is the list of values, and a single range is not a value.
+                if listed.len() == 1 && (listed[0].array().is_some() || range::is_range(&listed[0])) {
+                    listed.swap_remove(0)
+                } else {
+                    Value { origin: origin.clone(), data: Data::Array(listed) }
+                }
+            }
         };
         Ok(Self { key: key.to_owned(), value })
     }
 }
 
-/// Splits `FROM..TO/STEPS/log` into the keys of a range table.
+/// Returns whether a text is meant as a range. Paths such as `../loss.txt` and `traces/../loss.txt` are not.
+fn is_range(text: &str) -> bool {
+    let is_quoted = text.contains([',', '"', '\'', '[', '{']);
+    text.trim().split_once("..").is_some_and(|(from, _)| !is_quoted && !from.is_empty() && !from.contains('/'))
+}
+
+/// Splits `FROM..TO/COUNT/log` into the keys of a range table. Returns `None` if the text has another form.
 fn range_parts(text: &str) -> Option<Vec<(&'static str, &str)>> {
-    let (from, rest) = text.split_once("..").filter(|_| !text.contains([',', '"', '\'', '[', '{']))?;
+    let (from, rest) = text.split_once("..")?;
     let mut parts = rest.split('/').map(str::trim);
     let mut range = vec![("from", from.trim()), ("to", parts.next()?)];
+    let is_number = |end: &str| number_and_unit(end).is_some_and(|(_, unit)| !unit.starts_with('.'));
+    if !range.iter().all(|(_, end)| is_number(end)) {
+        return None;
+    }
     match parts.next() {
-        Some(steps) => range.push(("steps", steps)),
+        Some(count) => range.push(("steps", count.parse::<i128>().is_ok().then_some(count)?)),
         // Integers have a step of 1; other ranges require a number of values.
         None if range.iter().all(|(_, end)| end.parse::<i128>().is_ok()) => range.push(("step", "1")),
-        None => {}
+        None => return None,
     }
-    range.extend(parts.next().map(|scale| ("scale", scale)));
+    if let Some(scale) = parts.next() {
+        range.push(("scale", matches!(scale, "log" | "linear").then_some(scale)?));
+    }
     parts.next().is_none().then_some(range)
 }
 
@@ -134,9 +152,44 @@ mod tests {
             Some(vec![("from", "10ms"), ("to", "1s"), ("steps", "5"), ("scale", "log")])
         );
         assert_eq!(range_parts("1..20"), Some(vec![("from", "1"), ("to", "20"), ("step", "1")]));
+        assert_eq!(range_parts("10..1"), Some(vec![("from", "10"), ("to", "1"), ("step", "1")]));
+        for text in ["\"a..b\"", "1..2,3", "1Mbps", "../loss.txt", "traces/../loss.txt", "{from=1,to=9,step=2}"] {
+            assert!(!is_range(text), "{text}");
+        }
+    }
+
+    /// `1..10..2` was read as a number and the unit ".2".
+    #[test]
+    fn errors_of_ranges_list_the_allowed_forms() {
+        let error = |text: &str| text.parse::<Vary>().unwrap_err().to_string();
+        for range in [
+            "1..10..2",
+            "a..b",
+            "1..b",
+            "1..",
+            "1...9",
+            "1ms..9ms",
+            "0.1..0.5",
+            "1..9/x",
+            "1..9/",
+            "1..9/3/logs",
+            "1..9/3/log/2",
+        ] {
+            assert_eq!(
+                error(&format!("link[0].delay={range}")),
+                format!(
+                    "--vary link[0].delay: \"{range}\" is not a range: write FROM..TO with whole numbers, such as 1..10, \
+                     FROM..TO/COUNT, such as 10ms..100ms/10 (10 values), or FROM..TO/COUNT/log; a step needs a table, \
+                     such as {{from=1,to=9,step=2}}"
+                )
+            );
+        }
         assert_eq!(
-            (range_parts("\"a..b\""), range_parts("1..2,3"), range_parts("1Mbps"), range_parts("1..2/3/log/x")),
-            (None, None, None, None)
+            error("seed=1..3, 7"),
+            "--vary seed: \"1..3\" is a range among other values: write the range alone, or list its values"
         );
+        for valid in ["seed=10..1", "seed={from=1,to=9,step=2}", "delay=1ms..9ms/3", "file=../a.txt,../b.txt"] {
+            assert!(valid.parse::<Vary>().is_ok(), "{valid}");
+        }
     }
 }

@@ -44,10 +44,10 @@ fn misspelled_words_are_errors_with_a_suggestion() {
 fn wrong_values_are_errors_with_the_allowed_values() {
     for (from, to, expected) in [
         ("\"10s\"", "\"10\"", r#"small.toml:2:12: duration: "10" has no unit: a duration is written "10ms" or "1.5s""#),
-        ("\"10s\"", "10", "duration: \"10\" has no unit: a duration is written \"10ms\""),
+        ("\"10s\"", "10", "duration: 10 has no unit: a duration is written \"10ms\""),
         ("\"10s\"", "\"0s\"", "duration: 0s is out of range: a run lasts more than 0s and at most 1000000s"),
         ("\"10s\"", "\"500h\"", "duration: 1800000s is out of range"),
-        ("\"10s\"", "nan", "nan is not finite"),
+        ("\"10s\"", "nan", "duration: nan is not a duration with its unit, such as \"10ms\""),
         ("\"10s\"", "1979-05-27", "duration: the date 1979-05-27 is not a duration"),
         ("\"10s\"\n", "\"10s\"\nmeasure_from = \"10s\"\n", "measure_from: 10s is not before the end of the run at 10s"),
         (
@@ -211,6 +211,94 @@ fn wrong_values_are_errors_with_the_allowed_values() {
     }
 }
 
+/// The error of `rate = nan` had no key and no example. An error of a number has the line, the column and the key, the
+/// value as written, and an allowed value or the range.
+#[test]
+fn errors_of_numbers_show_the_value_and_what_is_allowed() {
+    let link = |key: &str| ("\"10ms\"\n", format!("\"10ms\"\n{key} = VALUE\n"));
+    let inside = |from: &'static str, table: &str| (from, table.to_owned());
+    let queue = "{ kind = \"droptail\", limit = \"20packets\" }";
+    let clock = |key: &str| ("[[flow]]", format!("[[node]]\nname = \"a\"\nclock = {{ {key} = VALUE }}\n[[flow]]"));
+    // Key, its place, and parts of the errors: of a number without unit, of an unknown unit, of a negative number.
+    for ((from, to), key, example, units, range) in [
+        (("\"2Mbps\"", "VALUE".to_owned()), "link[0].rate", "\"2Mbps\"", "known are bps, kbps", "above 0bps"),
+        (("\"10ms\"", "VALUE".to_owned()), "link[0].delay", "\"10ms\"", "known are ns, us", "from 0s to 1000000s"),
+        (("\"10s\"", "VALUE".to_owned()), "duration", "\"10ms\"", "known are ns, us", "more than 0s"),
+        (link("mtu"), "link[0].mtu", "\"1000B\"", "known are B, kB", "at least \"1B\""),
+        (
+            inside("\"20packets\"", "VALUE"),
+            "link[0].queue.limit",
+            "\"20packets\" or \"30kB\"",
+            "known are packets, B",
+            "or more",
+        ),
+        (
+            inside(queue, "{ kind = \"red\", min_threshold = VALUE }"),
+            "link[0].queue.min_threshold",
+            "\"5packets\" or \"2500B\"",
+            "known are packets, B",
+            "\"5packets\"",
+        ),
+        (clock("offset"), "node[0].clock.offset", "\"3ms\" or \"-2h\"", "known are ns, us", "\"3ms\""),
+        (clock("skew"), "node[0].clock.skew", "\"-500ppm\" or \"20ppb\"", "known are ppb, ppm", "\"20ppb\""),
+        (clock("drift"), "node[0].clock.drift", "\"0.5ppm/h\"", "known are ppb/h, ppm/h", "\"0.5ppm/h\""),
+    ] {
+        let error = |value: &str| {
+            let text = SMALL.replacen(from, &to.replace("VALUE", value), 1);
+            let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
+            let line = first(&error).to_owned();
+            let (place, message) = line.split_once(": ").unwrap();
+            let place: Vec<&str> = place.split(':').collect();
+            assert!(matches!(place[..], ["small.toml", _, _]), "{line}");
+            assert!(message.starts_with(&format!("{key}: {value}")), "{line}");
+            line
+        };
+        for value in ["nan", "inf", "-inf", "1e400", "99999999999999999999", "\"nan\"", "\"inf\"", "\"\""] {
+            let line = error(value);
+            assert!(line.contains(&format!("{value} is not ")) && line.contains(example), "{line}");
+        }
+        for value in ["2", "2.5", "\"2\"", "\"1e3\""] {
+            let line = error(value);
+            assert!(line.contains(&format!("{value} has no unit: ")) && line.contains(example), "{line}");
+        }
+        assert!(error("\"2furlongs\"").contains("unknown unit \"furlongs\" for "), "{key}");
+        assert!(error("\"2furlongs\"").contains(units), "{key}");
+        for value in ["-1", "-1.5"] {
+            let line = error(value);
+            assert!(line.contains(range), "{line}");
+        }
+    }
+    let loss = "\"10ms\"\nloss = { kind = \"bernoulli\", probability = VALUE }";
+    let red = "{ kind = \"red\", queue_weight = VALUE }";
+    let share = "a probability from 0 to 1, such as 0.01 or \"1%\"";
+    for ((from, to), value, expected) in [
+        (inside("\"10ms\"", loss), "nan", format!("nan is not {share}")),
+        (inside("\"10ms\"", loss), "1e400", format!("1e400 is not {share}")),
+        (inside("\"10ms\"", loss), "\"nan%\"", "\"nan%\" is not a probability: write 0.01 or \"1%\"".to_owned()),
+        (inside("\"10ms\"", loss), "\"\"", "\"\" is not a probability: write 0.01 or \"1%\"".to_owned()),
+        (inside("\"10ms\"", loss), "\"5pct\"", "\"5pct\" is not a probability: write 0.01 or \"1%\"".to_owned()),
+        (inside("\"10ms\"", loss), "\"101%\"", "\"101%\" is out of range: write a probability from 0 to 1".to_owned()),
+        (inside("\"10ms\"", loss), "-0.1", "-0.1 is out of range: write a probability from 0 to 1".to_owned()),
+        (inside(queue, red), "nan", "queue.queue_weight: nan is out of range: ".to_owned()),
+        (inside(queue, red), "-inf", "queue.queue_weight: -inf is out of range: ".to_owned()),
+        (
+            inside("to = \"b\"", "to = \"b\"\ncount = VALUE"),
+            "inf",
+            "flow[0].count: inf is out of range: from 1".to_owned(),
+        ),
+        (
+            inside("to = \"b\"", "to = \"b\"\ncount = VALUE"),
+            "2.5",
+            "flow[0].count: 2.5 is not a whole number".to_owned(),
+        ),
+    ] {
+        let to = if to.contains("= VALUE\n") { to.replacen(" = VALUE\n", "\n", 1) } else { to };
+        let text = SMALL.replacen(from, &to.replace("VALUE", value), 1);
+        let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
+        assert!(error.contains(&expected), "{to}:\n{error}");
+    }
+}
+
 /// The errors showed 18446744TB for `overhead = -4`, and 4294967295 for `ecn_least_window = -1`.
 #[test]
 fn errors_show_the_range_of_the_key_not_of_its_type() {
@@ -218,11 +306,11 @@ fn errors_show_the_range_of_the_key_not_of_its_type() {
     let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
     let link = |keys: &str| ("\"10ms\"", format!("\"10ms\"\n{keys}"));
     for ((from, to), expected) in [
-        (link("overhead = -4"), "link[0].overhead: \"-4\" is out of range: from 0B to 65.536kB"),
+        (link("overhead = -4"), "link[0].overhead: -4 is out of range: from 0B to 65.536kB"),
         (link("overhead = \"-4B\""), "link[0].overhead: \"-4B\" is out of range: from 0B to 65.536kB"),
         (link("mtu = \"-4B\""), "link[0].mtu: \"-4B\" is out of range: write at least \"1B\""),
         (("\"10ms\"", "\"-10ms\"".to_owned()), "link[0].delay: \"-10ms\" is out of range: from 0s to 1000000s"),
-        (("\"2Mbps\"", "-3".to_owned()), "link[0].rate: \"-3\" is out of range: write a rate above 0bps"),
+        (("\"2Mbps\"", "-3".to_owned()), "link[0].rate: -3 is out of range: write a rate above 0bps"),
         (("\"10s\"", "\"-1s\"".to_owned()), "duration: \"-1s\" is out of range: a run lasts more than 0s and at most"),
         (("to = \"b\"", "to = \"b\"\ncount = -1".to_owned()), "flow[0].count: -1 is out of range: from 1 to 100000"),
         (
@@ -238,7 +326,7 @@ fn errors_show_the_range_of_the_key_not_of_its_type() {
             "flow[0].transport.expert.ecn_least_window: -1 is out of range: 1 or 2",
         ),
         (tcp("overhead = \"-4ms\""), "flow[0].transport.overhead: \"-4ms\" is out of range: from 0s to 1s"),
-        (tcp("overhead = -4"), "flow[0].transport.overhead: \"-4\" is out of range: from 0s to 1s"),
+        (tcp("overhead = -4"), "flow[0].transport.overhead: -4 is out of range: from 0s to 1s"),
         (
             tcp("expert = { max_rto = \"-1s\" }"),
             "flow[0].transport.expert.max_rto: \"-1s\" is out of range: from 1ms to 1000000s",
@@ -280,6 +368,86 @@ fn errors_show_the_range_of_the_key_not_of_its_type() {
         let text = SMALL.replacen(from, &to, 1);
         let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
         assert!(error.contains(expected), "{to}:\n{error}");
+    }
+}
+
+/// RED with `min_threshold` above `limit` dropped nothing early.
+#[test]
+fn errors_of_ordered_keys_name_both_keys_and_values() {
+    let queue = |keys: &str| ("{ kind = \"droptail\", limit = \"20packets\" }", format!("{{ {keys} }}"));
+    let source = |keys: &str| ("{ kind = \"ftp\" }", format!("{{ {keys} }}"));
+    let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
+    let tcp_like = |keys: &str| (TCP, format!("{{ kind = \"tcp-like\", controller = {{ expert = {{ {keys} }} }} }}"));
+    let sizes = "minimum = \"3kB\", maximum = \"2kB\"";
+    for ((from, to), expected) in [
+        (
+            queue(
+                "kind = \"red\", limit = \"20packets\", min_threshold = \"30packets\", max_threshold = \"40packets\"",
+            ),
+            "small.toml:8:33: link[0].queue.limit: 20packets is below min_threshold, 30packets, so that RED drops and \
+             marks nothing early; expected at least 30packets, or a min_threshold of at most 20packets",
+        ),
+        (
+            queue("kind = \"red\", limit = \"4packets\""),
+            "link[0].queue.limit: 4packets is below min_threshold, 5packets, so that RED drops",
+        ),
+        (
+            queue("kind = \"red\", in_bytes = true, limit = \"2kB\", min_threshold = \"5packets\""),
+            "link[0].queue.limit: 2kB is below min_threshold, 5packets, so that RED drops",
+        ),
+        (
+            queue("kind = \"red\", limit = \"4packets\", min_threshold = false, max_threshold = false"),
+            "limit: 4packets is below the automatic min_threshold, at least 5packets, so that RED drops",
+        ),
+        (
+            queue("kind = \"red\", min_threshold = \"8packets\", max_threshold = \"7.5packets\""),
+            "link[0].queue.max_threshold: 7.5packets is below min_threshold, 8packets; expected at least 8packets",
+        ),
+        (
+            queue("kind = \"red\", min_threshold = false, max_threshold = \"3packets\""),
+            "max_threshold: 3packets is below the automatic min_threshold, at least 5packets; expected at least 5packets",
+        ),
+        (
+            queue("kind = \"red\", adaptive = \"aimd\", bottom = 0.6"),
+            "link[0].queue.bottom: 0.6 is above top: expected at most 0.5",
+        ),
+        (
+            queue("kind = \"early-random-drop\", limit = \"20packets\", drop_level = \"21packets\""),
+            "link[0].queue.drop_level: 21packets is out of range: it must be below the limit of 20packets",
+        ),
+        (
+            tcp("min_rto = \"3s\", expert = { max_rto = \"2s\", initial_rto = \"2s\" }"),
+            "flow[0].transport.min_rto: 3s is out of range: from 0s to max_rto, 2s",
+        ),
+        (
+            tcp("expert = { max_rto = \"2s\", initial_rto = \"3s\" }"),
+            "flow[0].transport.expert.initial_rto: 3s is out of range: from 1ms to max_rto, 2s",
+        ),
+        (
+            tcp("expert = { max_rto = \"2s\", initial_rto = \"2s\", syn_loss_rto = \"3s\" }"),
+            "flow[0].transport.expert.syn_loss_rto: 3s is out of range: from 1ms to max_rto, 2s",
+        ),
+        (
+            tcp_like("max_rto = \"2s\", initial_rto = \"3s\""),
+            "expert.initial_rto: 3s is out of range; expected max_rto (2s) or less",
+        ),
+        (
+            tcp_like("max_rto = \"2s\", min_rto = \"3s\""),
+            "expert.max_rto: 2s is out of range; expected min_rto (3s) or more",
+        ),
+        (
+            source(&format!(
+                "kind = \"pages\", main = {{ lognormal = {{ mean = \"2kB\", deviation = \"1kB\", {sizes} }} }}"
+            )),
+            "flow[0].source.main: minimum = 3kB is above maximum = 2kB; expected a minimum of at most 2kB",
+        ),
+        (
+            source("kind = \"pages\", objects = { pareto = { minimum = 5, shape = 1.1, maximum = 4 } }"),
+            "flow[0].source.objects: minimum = 5 and maximum = 4 are out of range: minimum is at least 1",
+        ),
+    ] {
+        let error = load("small.toml", &SMALL.replacen(from, &to, 1), &[], &OneTrace).unwrap_err().to_string();
+        assert!(first(&error).contains(expected), "{to}:\n{error}");
     }
 }
 
@@ -611,8 +779,8 @@ fn durations_of_transports_have_sensible_ranges() {
         (tcp("overhead = \"120s\""), "120s is out of range: from 0s to 1s"),
         (tcp("delayed_ack = \"10s\""), "10s is out of range: from 0s to 500ms"),
         (tcp("expert = { max_rto = \"1ns\" }, min_rto = \"0s\""), "1ns is out of range: from 1ms to"),
-        (tcp("expert = { initial_rto = \"1ns\" }"), "1ns is out of range: from 1ms to 60s"),
-        (tcp("expert = { syn_loss_rto = \"0s\" }"), "0s is out of range: from 1ms to 60s"),
+        (tcp("expert = { initial_rto = \"1ns\" }"), "1ns is out of range: from 1ms to max_rto, 60s"),
+        (tcp("expert = { syn_loss_rto = \"0s\" }"), "0s is out of range: from 1ms to max_rto, 60s"),
         (tfrc("probe_interval = \"1ns\""), "1ns is out of range: from 1ms to 64s"),
         (tfrc("probe_interval = \"100s\""), "100s is out of range: from 1ms to 64s"),
         (tfrc("expert = { t_gran = \"100s\" }"), "100s is out of range: from 0s to 1s"),
@@ -854,7 +1022,7 @@ fn errors_of_overrides_name_the_override() {
         load("small.toml", SMALL, &[set], &OneTrace).map_err(|error| error.to_string())
     };
     for (set, expected) in [
-        ("link[0].rate=4", "--set link[0].rate: \"4\" has no unit: a rate is written \"2Mbps\""),
+        ("link[0].rate=4", "--set link[0].rate: 4 has no unit: a rate is written \"2Mbps\""),
         ("link[0].rate=4Mb", "--set link[0].rate: \"4Mb\": unknown unit \"Mb\""),
         ("link[0].rat=4Mbps", "--set link[0].rat: link[0]: unknown key \"rat\"; did you mean \"rate\"?"),
         ("link[1].rate=4Mbps", "--set link[1].rate: there is no link[1]"),

@@ -154,7 +154,7 @@ fn errors_name_their_place() {
             &[],
             ".step: the range is not a multiple of this step: write another step, or the number of values, such as steps = 4",
         ),
-        ("", &["link[0].delay=1s..3s"], "link[0].delay: this range has neither steps nor step: write steps"),
+        ("", &["link[0].delay=1s..3s"], "--vary link[0].delay: \"1s..3s\" is not a range: write FROM..TO"),
         ("seeds = 3", &["link[0].rate=1Mbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
         // The first of two arguments was ignored, or the error was about other keys.
         ("", &["seeds=2", "seeds=3"], "--vary seeds: seeds is varied twice: write all of its values in one place"),

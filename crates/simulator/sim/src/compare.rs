@@ -13,48 +13,54 @@ use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Shares of packets on time over the same opportunities, 0 to 1.
+/// Shares of packets that arrive on time in a replay of a send queue over given send opportunities, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// By priority: packets on time, divided by the packets of this priority.
+    /// By priority: packets on time, divided by the written packets of this priority.
     pub on_time: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and more urgent priorities, divided by the packets of these priorities.
+    /// By priority: packets on time of this and more urgent priorities, divided by the written packets of these
+    /// priorities.
     pub up_to: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and more urgent priorities, divided by the bound; 1 if the bound is zero.
+    /// By priority: packets on time of this and more urgent priorities, divided by the upper bound of their number; 1
+    /// if the bound is zero.
     pub part_of_bound: BTreeMap<u8, f64>,
 }
 
 /// Results of one send queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Fingerprint of the run; equal runs have equal fingerprints.
+    /// Fingerprint of the run with this queue; equal runs have equal fingerprints.
     pub fingerprint: String,
-    /// In the run, by kind: packets that arrived by their deadline, divided by the packets that the source wrote.
+    /// In the run with this queue, by kind of media: packets that arrived by their deadline, divided by the written
+    /// packets whose deadline is in the measured interval.
     pub on_time: BTreeMap<MediaKind, f64>,
-    /// In the run, by kind: packets that arrived after their deadline, divided by the packets that the source wrote.
+    /// In the run with this queue, by kind of media: packets that arrived after their deadline, divided by the written
+    /// packets whose deadline is in the measured interval.
     pub late: BTreeMap<MediaKind, f64>,
-    /// Results of a replay over the transmission opportunities of the [`Comparison`].
+    /// Results of a replay of the queue over the send opportunities of the [`Comparison`], which are equal for all
+    /// queues.
     pub replayed: Shares,
-    /// Results of that replay with the delay of each packet known in advance; `None` unless requested.
+    /// Results of a replay in which the queue knows the delay of each packet in advance; `None` unless requested.
     pub oracle: Option<Shares>,
 }
 
-/// Results of several send queues with one seed.
+/// Results of several send queues on one flow, with one seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Kinds of media of each priority.
     pub kinds: BTreeMap<u8, BTreeSet<MediaKind>>,
-    /// Number of packets that the controller of the saturated flow sends.
+    /// Number of send opportunities: packets that the flow's controller sends in the measured interval when it always
+    /// has data.
     pub opportunities: usize,
-    /// Upper bound of packets on time over the opportunities, for any send queue.
+    /// Upper bound of the packets on time over the send opportunities, for any send queue.
     pub bound: Shares,
     /// Results of each queue, in the order given.
     pub queues: Vec<Compared>,
 }
 
-/// Compares `queues` on flow number `flow`; the flow's own queue is ignored. With `oracle`, also computes results
-/// with the delay of each packet known in advance. Runs the scenario once for the opportunities and once for each
-/// queue. Stops when `keep_running` returns `false`.
+/// Compares `queues` on flow number `flow`; the flow's own queue is ignored. With `oracle`, also replays each queue
+/// with the delay of each packet known in advance. Runs the scenario once to record the send opportunities, and once
+/// for each queue. Stops when `keep_running` returns `false`.
 ///
 /// # Errors
 /// See [`YardstickError`].

@@ -7,7 +7,8 @@ use headway_record::{Event, EventCause, EventKind, EventLog, EventNames, EventsE
 use headway_scenario::Scenario;
 use headway_units::{DropCause, Duration, Instant};
 
-/// Trace of adverse events. Call [`take`](Self::take) regularly to limit its memory.
+/// Trace of drops, losses, timeouts and late packets: `events.arrow`. Call [`take`](Self::take) regularly to limit its
+/// memory.
 #[derive(Debug)]
 pub struct EventTrace {
     log: EventLog,

@@ -26,7 +26,7 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the hash.
+    /// Returns the fingerprint as a 64-bit number.
     #[must_use]
     pub fn value(self) -> u64 {
         self.0

@@ -8,7 +8,7 @@ use headway_units::Instant;
 /// Start and path of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPath {
-    /// Start time in this run.
+    /// Start time of the flow in a run with the scenario's seed.
     pub start: Instant,
     /// Links of the path to the receiver, as indices into [`Scenario::links`]. Detours through attackers are excluded.
     pub links: Vec<usize>,

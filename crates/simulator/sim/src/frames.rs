@@ -8,7 +8,7 @@ use headway_units::MediaKind;
 /// Limits above those of any receiver, so that the network is measured. Each packet of a frame uses 24 bytes.
 const LIMITS: ReassemblyOptions = ReassemblyOptions { frames: 256, bytes: 8 << 20 };
 
-/// Reassembles frames, separately for each kind of media.
+/// Reassembles frames of media from their packets, separately for each kind of media.
 #[derive(Debug)]
 pub struct Frames {
     kinds: [Reassembly<WrittenFrame>; MediaKind::ALL.len()],

@@ -19,12 +19,12 @@ pub enum LinkEvent {
     Drop,
 }
 
-/// Measurement of a sender from a report.
+/// Round-trip measurement of a sender from a report or an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Round-trip time.
+    /// Sample of the round-trip time.
     pub sample: Duration,
-    /// Smoothed round-trip time of the rate controller.
+    /// Smoothed round-trip time of the rate controller, if there is one.
     pub smoothed: Option<Duration>,
     /// One-way delay to the receiver, if measured.
     pub one_way: Option<Duration>,
@@ -33,13 +33,13 @@ pub struct RoundTrip {
 /// A packet offered to a link. Later calls identify it by its [`slot`](Self::slot).
 #[derive(Clone, Copy, Debug)]
 pub struct OfferedHop<'a> {
-    /// Small number of the packet, unique until the hop ends.
+    /// Small number that identifies the packet, unique among packets on links until the packet leaves this link.
     pub slot: usize,
-    /// Number of the link.
+    /// Number of the link direction, in the order of the scenario.
     pub link: usize,
-    /// Number of packets in the queue.
+    /// Number of packets that wait in the link's queue, without this packet.
     pub queue: u64,
-    /// The packet.
+    /// Packet that is offered.
     pub packet: &'a Packet,
 }
 
@@ -52,12 +52,12 @@ pub enum Place {
     Node(usize),
 }
 
-/// Event that reduces a sender's rate or window.
+/// Event at a sender that reduces its rate or window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// Timeout without feedback.
+    /// Expiry of the sender's retransmission timer or nofeedback timer.
     Timeout,
-    /// Fast retransmit of TCP.
+    /// TCP retransmits a segment because of acknowledgements, before its timer expires.
     FastRetransmit,
     /// Loss event of a rate controller: losses or marks that it counts as one event.
     LossEvent,
@@ -114,10 +114,10 @@ pub trait Observer {
     /// Handles an event on the link with this number.
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet);
 
-    /// Handles a change of a queue's average, in packets or bytes as the queue counts.
+    /// Handles a change of RED's average queue length at a link, in packets (of mean size if RED counts bytes).
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
 
-    /// Handles a delivery or drop by a host with processing time. Called if `WATCHES` is set.
+    /// Handles a packet that a host with processing time has delivered or dropped. Called if `WATCHES` is set.
     fn host_event(&mut self, _now: Instant, _delivered: bool, _packet: &Packet) {}
 
     /// Handles a round-trip time measured by a flow's sender. Called if `WATCHES` or `FLOW_EVENTS` is set.
@@ -126,22 +126,24 @@ pub trait Observer {
     /// Handles a possible change of a TCP flow's window.
     fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}
 
-    /// Handles a packet offered to a link, before its outcome is known.
+    /// Handles a packet that is offered to a link, before it is queued or dropped.
     fn hop_offered(&mut self, _now: Instant, _hop: &OfferedHop<'_>) {}
 
-    /// Handles a transmission from `start` to `end`, which may be in the future.
+    /// Handles the transmission of the packet in this slot, from `start` to `end`, which may be in the future.
     fn hop_transmitted(&mut self, _slot: usize, _start: Instant, _end: Instant) {}
 
-    /// Handles a congestion mark set by the link.
+    /// Handles a congestion mark that the link sets on the packet in this slot.
     fn hop_marked(&mut self, _slot: usize) {}
 
-    /// Handles the end of a hop: the packet reached the far end, or the link or the host there dropped it.
+    /// Handles the end of a packet's passage over a link: it reached the far end, or the link or the host there dropped
+    /// it.
     fn hop_ended(&mut self, _now: Instant, _slot: usize, _dropped: Option<DropCause>) {}
 
-    /// Handles a dropped packet.
+    /// Handles a packet that was dropped by a link, a host or an attacker.
     fn dropped(&mut self, _now: Instant, _place: Place, _cause: DropCause, _packet: &Packet) {}
 
-    /// Handles a setback of a flow's sender. `resent`: number of the packet retransmitted at once, if any.
+    /// Handles an event that reduces the rate or window of a flow's sender. `resent` is the number of the packet that
+    /// the sender retransmits immediately, if any.
     fn setback(&mut self, _now: Instant, _flow: usize, _setback: Setback, _resent: Option<i64>) {}
 
     /// Handles a packet discarded by a flow's send queue.

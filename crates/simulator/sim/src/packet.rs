@@ -17,21 +17,21 @@ use std::net::Ipv4Addr;
 pub struct Packet {
     /// Position in the list of routes.
     pub(crate) place: u32,
-    /// Size, in IP bytes.
+    /// Size of the packet, in IP bytes.
     pub size: u32,
     /// Flow that the packet belongs to.
     pub flow: FlowId,
-    /// ECN field.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// DSCP.
+    /// DSCP of the IP header.
     pub dscp: Dscp,
-    /// Whether it is sent from the flow's sender to its sink.
+    /// Whether the packet is sent from the flow's sender to its receiver.
     pub forward: bool,
-    /// Number in the run, from 0, in the order of sending.
+    /// Number of the packet in the run, from 0, in the order of sending.
     pub uid: u64,
     /// Time at which it was sent.
     pub sent: Instant,
-    /// Contents.
+    /// Contents of the packet.
     pub body: Body,
 }
 
@@ -173,9 +173,9 @@ pub enum Body {
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
     Tcp(TcpPacket),
-    /// A datagram of the carrier `agent`.
+    /// A data packet of a rate controller without a handshake, as of ns-2's agents.
     Numbered(Box<Numbered>),
-    /// A report of the carrier `agent`.
+    /// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
     Report(Box<ReportBody>),
     /// A DCCP packet.
     Dccp(Box<DccpPacket>),
@@ -188,20 +188,20 @@ pub enum Body {
 /// Application data of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// Size, in bytes.
+    /// Size of the application data, in bytes.
     pub payload: u32,
-    /// Kind of media.
+    /// Kind of media of the data.
     pub kind: MediaKind,
     /// Frame number and position in the frame, if it belongs to a frame.
     pub fragment: Option<Fragment>,
     /// Time at which the application wrote it.
     pub created: Instant,
-    /// Deadline; `FAR_FUTURE` for none.
+    /// Latest time of a useful arrival; `FAR_FUTURE` for none.
     pub deadline: Instant,
 }
 
 impl Data {
-    /// No data.
+    /// Data of a packet without application data.
     pub const NONE: Self = Self {
         payload: 0,
         kind: MediaKind::Data,
@@ -210,14 +210,14 @@ impl Data {
         deadline: Instant::FAR_FUTURE,
     };
 
-    /// Returns the frame, as described by this packet.
+    /// Returns the frame of media to which this data belongs.
     #[inline]
     #[must_use]
     pub const fn frame(&self) -> WrittenFrame {
         WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
     }
 
-    /// Returns the frame if this is its first packet.
+    /// Returns the frame of media if this is the data of its first packet.
     #[inline]
     #[must_use]
     pub fn begins(&self) -> Option<WrittenFrame> {
@@ -251,7 +251,8 @@ pub struct RawPacket {
     pub(crate) to: RawEnd,
     /// Number of the attacker.
     pub(crate) attacker: u32,
-    /// Original data, if it is a changed packet of the flow.
+    /// Application data of the original packet, if an attacker changed a packet of the flow; [`Data::NONE`] for other
+    /// packets.
     pub data: Data,
 }
 
@@ -278,19 +279,19 @@ pub enum Sending {
 /// A TCP packet: the fields of a [`Segment`] that its [`Packet`] does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket {
-    /// [`Segment::seq`].
+    /// Number of the segment, or the next expected number in an acknowledgement ([`Segment::seq`]).
     pub seq: u64,
-    /// [`Segment::echo`].
+    /// Send time of the packet that the peer responds to ([`Segment::echo`]).
     pub echo: Instant,
-    /// [`Segment::sack`].
+    /// SACK blocks of an acknowledgement ([`Segment::sack`]).
     pub sack: SackBlocks,
-    /// [`Segment::is_ack`].
+    /// Whether this is an acknowledgement ([`Segment::is_ack`]).
     pub is_ack: bool,
-    /// [`Segment::ece`].
+    /// ECN-Echo flag ([`Segment::ece`]).
     pub ece: bool,
-    /// [`Segment::cwr`].
+    /// Congestion Window Reduced flag ([`Segment::cwr`]).
     pub cwr: bool,
-    /// Kind of transmission.
+    /// Whether the segment is sent first, with or without PSH, or retransmitted.
     pub sending: Sending,
     /// Session of the flow, from 1; 0 if the flow is one connection.
     pub session: u32,
@@ -327,35 +328,35 @@ impl TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Number in the flow, from 0.
+    /// Number of the packet among those of its type in the flow, from 0.
     pub sequence: u64,
-    /// Contents.
+    /// Contents of the packet.
     pub data: Data,
 }
 
-/// A datagram of the carrier `agent`. Its send time is [`Packet::sent`].
+/// A data packet of a rate controller without a handshake, as of ns-2's agents. Its send time is [`Packet::sent`].
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// Number in the flow, from 0.
+    /// Number of the packet among those of its type in the flow, from 0.
     pub number: u64,
-    /// Contents.
+    /// Contents of the packet.
     pub data: Data,
     /// Header fields set by the controller.
     pub stamp: Stamp,
-    /// Number of datagrams per acknowledgement that the sender asks for; 0: the receiver's controller decides.
+    /// Number of datagrams per acknowledgement that the sender requests; 0: the receiver's controller decides.
     pub ack_ratio: u16,
 }
 
-/// A report of the carrier `agent`.
+/// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
 #[derive(Clone, Debug)]
 pub struct ReportBody {
-    /// Number in the flow, from 0.
+    /// Number of the packet among those of its type in the flow, from 0.
     pub number: u64,
-    /// Greatest number received.
+    /// Greatest number of a received datagram.
     pub acknowledged: u64,
-    /// Send time of that datagram, by its sender's clock.
+    /// Send time of the datagram [`acknowledged`](Self::acknowledged), by the clock of its sender.
     pub echo: Instant,
-    /// Time since that datagram arrived.
+    /// Time from the arrival of the datagram [`acknowledged`](Self::acknowledged) to the sending of this report.
     pub held: Duration,
     /// Contents of the report.
     pub numbers: ReportNumbers,
@@ -366,11 +367,11 @@ pub struct ReportBody {
 pub enum ReportNumbers {
     /// Received and lost datagrams, from [`ReportBody::acknowledged`] downwards.
     Arrivals(Box<[Run]>),
-    /// Report of TFRC.
+    /// Report of a TFRC receiver.
     Tfrc(TfrcNumbers),
     /// The receiver's clock, and received and lost datagrams with arrival times.
     Timed(Instant, Box<[TimedArrival]>),
-    /// Report encoded by the controller.
+    /// Report in a format of the controller itself.
     Own(headway_rate::Own),
 }
 
@@ -379,7 +380,7 @@ pub enum ReportNumbers {
 pub struct TfrcNumbers {
     /// Receive rate, in data bytes per second.
     pub x_recv: Rate,
-    /// Loss event rate.
+    /// Loss event rate that the receiver reports (RFC 5348 section 5).
     pub p: Probability,
     /// Whether a loss event began since the previous report.
     pub new_loss_event: bool,
@@ -388,13 +389,13 @@ pub struct TfrcNumbers {
 /// A DCCP packet. All data bytes are zero.
 #[derive(Clone, Debug)]
 pub struct DccpPacket {
-    /// Sequence number.
+    /// Sequence number of the packet.
     pub seq: Seq48,
     /// Packet type and its fields.
     pub body: headway_dccp::Body,
-    /// CCVal.
+    /// CCVal field of the header (RFC 4340 section 5.1).
     pub ccval: CcVal,
-    /// Checksum coverage.
+    /// Checksum coverage (RFC 4340 section 9.2).
     pub cscov: CsCov,
     /// Application data; [`Data::NONE`] in packets without data.
     pub data: Data,

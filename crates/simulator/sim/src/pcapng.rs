@@ -2,8 +2,8 @@
 //!
 //! Node n of the scenario has the address 10.x.y.z whose low 24 bits are n + 1. Data bytes are zero and truncated;
 //! sizes are those of the run. DCCP packets are complete. Headers of other packets contain the fields known to the
-//! simulator: TCP segment numbers are converted to bytes; datagrams and reports of the carrier `agent` are UDP
-//! datagrams.
+//! simulator: TCP segment numbers are converted to bytes; datagrams and reports of rate controllers outside of DCCP are
+//! UDP datagrams.
 
 use crate::addresses::{IP_HEADER, address, ports, session_ports};
 use crate::observe::{LinkEvent, Observer};

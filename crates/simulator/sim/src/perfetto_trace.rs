@@ -1,5 +1,5 @@
-//! Trace of a run for Perfetto. It has one process for each direction of a link (transmissions, drops and queue),
-//! each flow (window, round-trip times and setbacks) and each node.
+//! Trace of a run for Perfetto. It has one process for each direction of a link (transmissions, drops and queue), each
+//! flow (window, round-trip times, timeouts and loss events) and each node.
 
 use crate::observe::{LinkEvent, Observer, OfferedHop, Place, RoundTrip, Setback};
 use crate::packet::Packet;

@@ -79,12 +79,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.network.packet_hops()
     }
 
-    /// Returns the series so far, if any. [Drain](SeriesWriter::drain) it regularly to limit its memory.
+    /// Returns the time series so far; `None` if the scenario records none. [Drain](SeriesWriter::drain) it regularly
+    /// to limit its memory.
     pub fn series_mut(&mut self) -> Option<&mut SeriesWriter> {
         self.series.as_mut().map(|series| &mut series.writer)
     }
 
-    /// Returns the observer.
+    /// Returns the observer of the run.
     pub fn observer_mut(&mut self) -> &mut O {
         self.network.observer()
     }
@@ -302,7 +303,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// Returns the packet counts so far.
+    /// Returns the counts of sent, delivered, dropped and in-flight packets so far.
     #[must_use]
     pub fn conservation(&self) -> Conservation {
         self.network.conservation(self.held())

@@ -3,7 +3,7 @@
 use headway_record::{EModel, FlowSummary, mos};
 use headway_units::MediaKind;
 
-/// Sets `r_factor` and `mos` of a flow whose audio has a lifetime.
+/// Sets `r_factor` and `mos` of a flow whose audio has a lifetime; leaves those of other flows unchanged.
 ///
 /// The receiver plays each packet at its deadline: the mouth-to-ear delay is the lifetime plus the codec delay.
 /// Packets that miss their deadline count as lost, whether lost in the network, late, or never sent.

@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Opportunities of a flow, and the packets of its application.
+/// Send opportunities of a flow's rate controller, and the packets of its application: the input for the evaluation of
+/// send queues.
 #[derive(Debug)]
 pub struct Yardstick {
     media: Vec<Media<usize>>,
@@ -31,13 +32,13 @@ pub struct Yardstick {
 /// Error that prevents the evaluation of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YardstickError {
-    /// No flow has this number.
+    /// The scenario has no flow with this number.
     #[error("the scenario has no flow with this number")]
     NoFlow,
     /// The flow has no send queue.
     #[error("flow \"{0}\" has no send queue: only a transport with a rate controller has one")]
     NoSendQueue(String),
-    /// No packet with a lifetime reaches the send queue within the measured interval.
+    /// No packet that is written and expires in the measured interval reaches the send queue.
     #[error("flow \"{0}\" sends nothing with a lifetime within the measured interval: no packet can be late")]
     NoLifetime(String),
     /// The number of packets exceeds the memory limit.
@@ -46,10 +47,10 @@ pub enum YardstickError {
     /// The scenario cannot be set up.
     #[error("{0}")]
     Setup(#[from] SetupError),
-    /// The run failed.
+    /// The run that records the send opportunities, or of a send queue, failed.
     #[error("{0}")]
     Run(#[from] RunError),
-    /// The source cannot be started.
+    /// The source of the flow cannot be started.
     #[error("source: {0}")]
     Source(#[from] OptionError),
     /// The caller stopped the evaluation.
@@ -122,7 +123,8 @@ impl Yardstick {
         matches!(first, Ok(()) | Err(YardstickError::TooManyPackets(_)))
     }
 
-    /// Returns the number of packets of the application.
+    /// Returns the number of packets of the application that count: those written in the measured interval that expire
+    /// in it.
     #[must_use]
     pub fn offered(&self) -> usize {
         self.media.len()
@@ -138,25 +140,27 @@ impl Yardstick {
         kinds
     }
 
-    /// Returns the number of packets that the controller sends.
+    /// Returns the number of send opportunities: packets that the saturated controller sends in the measured interval.
     #[must_use]
     pub fn opportunities(&self) -> usize {
         self.slots.as_slice().len()
     }
 
-    /// Returns the upper bound of packets on time, for any send queue.
+    /// Returns the upper bound of the number of packets on time over the send opportunities, for any send queue.
     #[must_use]
     pub fn bound(&self) -> UnitBound {
         unit_bound(&self.slots, &self.packets())
     }
 
-    /// Replays a queue over the opportunities. The queue receives the round-trip times that the controller measured.
+    /// Replays a send queue over the send opportunities. The queue receives the round-trip times that the controller
+    /// measured.
     #[must_use]
     pub fn replay(&self, options: &SendQueueOptions) -> Replayed {
         self.run(options, None)
     }
 
-    /// Replays a queue that knows packet delays in advance: the difference from the bound is not due to estimates.
+    /// Replays a send queue over the send opportunities. The queue knows the delay of the next packet in advance, so
+    /// that errors of its estimates have no effect.
     #[must_use]
     pub fn replay_oracle(&self, options: &SendQueueOptions) -> Replayed {
         let mut options = options.clone();

@@ -1,8 +1,8 @@
-//! Counters of a sender.
+//! Counters of a TCP sender since its creation.
 
 use std::ops::AddAssign;
 
-/// Counters of a sender.
+/// Counters of a TCP sender since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent: SYN, data and retransmissions.
@@ -15,7 +15,7 @@ pub struct Counters {
     pub fast_recoveries: u64,
     /// Window reductions caused by ECN.
     pub ecn_reductions: u64,
-    /// Acknowledgements processed.
+    /// Acknowledgements that the sender processed.
     pub acks: u64,
 }
 

@@ -40,8 +40,8 @@ options! {
 
         /// Window after the SYN-ACK (ns-2 `windowInit_`).
         Usual initial_window: QueueSize = QueueSize::Packets(10), Ns2: QueueSize::Packets(2);
-        /// Limit of `initial_window` to `max(2, this / payload)` segments (RFC 3390: `"4380B"` with 4 packets, RFC
-        /// 6928: `"14600B"` with 10).
+        /// Bytes that limit `initial_window` to `max(2, initial_window_bytes / payload)` segments (RFC 3390: `"4380B"`
+        /// with 4 packets, RFC 6928: `"14600B"` with 10).
         Usual initial_window_bytes: Option<Bytes> = Some(Bytes::new(14_600)), Ns2: None, Linux: None;
         /// Initial slow-start threshold; absent: `window`.
         Usual initial_ssthresh: Option<QueueSize> = None;
@@ -60,13 +60,14 @@ options! {
 
         /// Number of duplicate acknowledgements that start a fast retransmit, at least 1.
         Usual dupack_threshold: u32 = 3;
-        /// Whether each earlier duplicate releases a new segment (Limited Transmit, RFC 3042).
+        /// Whether each duplicate acknowledgement before the threshold releases a new segment (Limited Transmit, RFC
+        /// 3042).
         Usual limited_transmit: bool = true;
-        /// Quantity that a loss halves.
+        /// Quantity whose half becomes ssthresh after a loss.
         Usual halving: Halving = Halving::Flight, Headway1: Halving::Network, Ns2: Halving::Window, Linux: Halving::Window;
         /// Value of cwnd after a loss halves it.
         Usual halved_window: HalvedWindow = HalvedWindow::Ssthresh, Ns2: HalvedWindow::Fractional;
-        /// Window increase in congestion avoidance.
+        /// Increase of the window in congestion avoidance.
         Usual increase: Increase = Increase::Fractional, Linux: Increase::Whole;
 
         /// Maximum segments that one event releases; absent: limited by the window (ns-2 `maxburst_`).
@@ -78,7 +79,7 @@ options! {
         /// segments before the first round-trip sample are not delayed. Excludes `overhead`.
         Usual paced: bool = false;
 
-        /// Explicit congestion notification (RFC 3168).
+        /// Whether sender and sink use Explicit Congestion Notification (RFC 3168).
         Usual ecn: bool = false;
 
         /// Maximum delay of an acknowledgement, at most 500ms (RFC 5681 section 4.2); every second segment is
@@ -123,7 +124,7 @@ options! {
         /// the sender wait for its retransmission timer (RFC 3168 section 6.1.2). With 2, it does not slow down further
         /// (Linux).
         Expert ecn_least_window: u32 = 1, Linux: 2;
-        /// Method by which a sink reports marks.
+        /// Method by which a sink (receiver) reports ECN marks.
         Expert ecn_echo: EcnEcho = EcnEcho::UntilCwr;
 
         /// Whether the last segment of a session, which carries the FIN, is acknowledged immediately, as in real
@@ -168,9 +169,9 @@ options! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialAckTimer {
-    /// The first one: many losses end in a timeout.
+    /// Only the first partial acknowledgement of a recovery restarts it. With many losses the timer then expires.
     Impatient,
-    /// Every one: each loss takes a round trip.
+    /// Every partial acknowledgement restarts it. The recovery then takes a round trip for each loss.
     SlowButSteady,
 }
 
@@ -182,7 +183,7 @@ options! {
         /// Whether, in recovery, a received segment marks all segments sent before it as lost, including
         /// retransmissions (RACK of RFC 8985, for paths without reordering).
         Usual rack: bool = false, Headway1: true, Linux: true;
-        /// Method that estimates the segments in the network.
+        /// Method by which the sender estimates the number of segments in the network.
         Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
         /// Maximum SACK blocks in an acknowledgement, 0 to 3.
         Expert sack_blocks: u8 = 0;
@@ -195,31 +196,32 @@ options! {
     }
 }
 
-/// Method that estimates the segments in the network.
+/// Method by which the sender estimates the number of segments in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipe {
     /// A counter, decremented by each acknowledgement and incremented by each segment sent (ns-2 Sack1; Fall and Floyd
     /// 1996).
     Counted,
-    /// From the scoreboard (RFC 6675 section 4).
+    /// Computed from the SACK scoreboard (RFC 6675 section 4).
     Scoreboard,
-    /// From the scoreboard, by the highest block, with the recovery and the round-trip estimate of Linux 2.6 (ns-2
-    /// Agent/TCP/Linux).
+    /// Computed from the SACK scoreboard by forward acknowledgement: segments well below the highest SACK block are
+    /// lost. With the recovery and the round-trip estimate of Linux 2.6 (ns-2 Agent/TCP/Linux).
     Fack,
 }
 
-/// Method by which a sink reports marks.
+/// Method by which a sink (receiver) reports ECN marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcnEcho {
-    /// Reports a mark until the sender confirms it with CWR (RFC 3168 section 6.1.3).
+    /// The sink sets ECN-Echo from a marked segment until the sender confirms it with CWR (RFC 3168 section 6.1.3).
     UntilCwr,
-    /// Reports each segment: an acknowledgement covers only segments with equal marks (RFC 8257 section 3.2).
+    /// The sink reports the mark of each segment: an acknowledgement covers only segments with equal marks (RFC 8257
+    /// section 3.2).
     Exact,
 }
 
-/// Quantity that a loss halves.
+/// Quantity whose half becomes ssthresh after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halving {
@@ -238,11 +240,11 @@ pub enum Halving {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalvedWindow {
-    /// ssthresh (RFC 5681 section 3.2 step 2).
+    /// cwnd becomes ssthresh (RFC 5681 section 3.2 step 2).
     Ssthresh,
-    /// The half with its fraction, even below two segments (ns-2 `precisionReduce_` 1).
+    /// cwnd becomes the half with its fraction, even below two segments (ns-2 `precisionReduce_` 1).
     Fractional,
-    /// The half in whole segments, even one or zero (ns-2 `precisionReduce_` 0).
+    /// cwnd becomes the half in whole segments, even one or zero (ns-2 `precisionReduce_` 0).
     Whole,
 }
 
@@ -250,19 +252,20 @@ pub enum HalvedWindow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckCounting {
-    /// Acknowledgements.
+    /// Number of acknowledgements.
     Acks,
-    /// Acknowledged segments.
+    /// Number of acknowledged segments.
     Segments,
 }
 
-/// Window increase in congestion avoidance.
+/// Increase of the window in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increase {
-    /// By 1/cwnd per unit (RFC 5681 equation 3; ns-2 `windowOption_` 1).
+    /// By 1/cwnd for each unit of `ack_counting` (RFC 5681 equation 3; ns-2 `windowOption_` 1).
     Fractional,
-    /// By one segment per cwnd units (RFC 5681 section 3.1, recommended; ns-2 `windowOption_` 0; Linux).
+    /// By one segment for each cwnd units of `ack_counting` (RFC 5681 section 3.1, recommended; ns-2 `windowOption_` 0;
+    /// Linux).
     Whole,
 }
 
@@ -270,13 +273,14 @@ pub enum Increase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// The previous window.
+    /// The window from before the silence.
     Keep,
     /// One segment: the timer also runs with nothing in flight (ns-2 `slow_start_restart_`).
     One,
-    /// At most the initial window (RFC 5681 section 4.1).
+    /// The window from before the silence, but at most the initial window (RFC 5681 section 4.1).
     InitialWindow,
-    /// Halved for each elapsed timeout, at least the initial window (RFC 2861, Linux).
+    /// The window from before the silence, halved for each elapsed timeout, but at least the initial window (RFC 2861,
+    /// Linux).
     Decay,
 }
 
@@ -309,7 +313,7 @@ impl Rules {
             QueueSize::Bytes(bytes) => (bytes.count() / self.payload().count().max(1)).max(1),
         }
     }
-    /// Returns the maximum window, in segments.
+    /// Returns the receiver window, which limits the segments in flight, in segments.
     #[must_use]
     pub fn window_segments(&self) -> u64 {
         self.segments(self.window)
@@ -400,8 +404,13 @@ impl Rules {
         if self.min_rto > self.max_rto {
             return fail("min_rto", format!("{} is out of range: from 0s to max_rto, {}", self.min_rto, self.max_rto));
         }
-        check_range("initial_rto", self.initial_rto, LEAST_RTO..=self.max_rto)?;
-        check_range("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto), LEAST_RTO..=self.max_rto)?;
+        for (key, rto) in
+            [("initial_rto", self.initial_rto), ("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto))]
+        {
+            if !(LEAST_RTO..=self.max_rto).contains(&rto) {
+                return fail(key, format!("{rto} is out of range: from {LEAST_RTO} to max_rto, {}", self.max_rto));
+            }
+        }
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
         if self.paced && !self.overhead.is_zero() {
             return fail("paced", "true excludes overhead: set only one of the two".into());

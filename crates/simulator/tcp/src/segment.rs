@@ -49,17 +49,17 @@ impl Segment {
 pub struct SackBlocks([(u32, u32); 3]);
 
 impl SackBlocks {
-    /// Maximum number of blocks, which fit next to the timestamp option.
+    /// Maximum number of SACK blocks, which fit next to the timestamp option.
     pub const MAX: usize = 3;
-    /// Size of a block in an acknowledgement, in bytes.
+    /// Size of a SACK block in an acknowledgement, in bytes.
     pub const BYTES: u32 = 8;
 
-    /// Returns the number of blocks.
+    /// Returns the number of SACK blocks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.edges().count()
     }
-    /// Returns whether there are no blocks.
+    /// Returns whether there are no SACK blocks.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0[0].0 == self.0[0].1

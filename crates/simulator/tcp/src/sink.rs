@@ -177,13 +177,14 @@ impl Sink {
         }
     }
 
-    /// Returns when to call [`Sink::handle_timeout`], unless another call changes it.
+    /// Returns when to call [`Sink::handle_timeout`], unless another call changes this time; `None` if no
+    /// acknowledgement is delayed.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.due != Instant::FAR_FUTURE).then_some(self.due)
     }
 
-    /// Returns the next acknowledgement to send now, if any.
+    /// Returns the next acknowledgement to send now; `None` if there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if let Some(earlier) = self.rest.as_mut().and_then(|rest| rest.earlier.take()) {
@@ -213,7 +214,7 @@ impl Sink {
         }
     }
 
-    /// Returns the distinct data segments received, without the SYN.
+    /// Returns the number of distinct data segments received, without the SYN.
     #[must_use]
     pub fn received_segments(&self) -> u64 {
         self.received
@@ -233,7 +234,7 @@ impl Sink {
     pub fn duplicates(&self) -> u64 {
         u64::from(self.duplicates)
     }
-    /// Returns the next expected number.
+    /// Returns the number of the first data segment that has not arrived.
     #[must_use]
     pub fn next_expected(&self) -> u64 {
         self.next

@@ -61,9 +61,10 @@ impl AckVectorBuffer {
     }
 
     /// Records an acknowledgeable packet, whose options have been processed. Returns whether it is new. Otherwise it is
-    /// a duplicate, or too old to be distinguished from one, and should be ignored (Appendix A.1.2).
+    /// a duplicate, or too old to be distinguished from one, and should be ignored (RFC 4340 Appendix A.1.2).
     ///
-    /// A packet counts as marked if any copy was marked. Section 11.4.1 permits this; it never hides congestion.
+    /// A packet counts as marked if any copy was marked. RFC 4340 section 11.4.1 permits this; it never hides
+    /// congestion.
     #[inline]
     pub fn received(&mut self, seq: Seq48, ecn: Ecn) -> bool {
         let state = if ecn == Ecn::Ce { AckState::ReceivedEcnMarked } else { AckState::Received };
@@ -108,7 +109,8 @@ impl AckVectorBuffer {
         (!self.runs.is_empty()).then_some(self.newest)
     }
 
-    /// Returns the runs in a controller's form, from [`newest`](Self::newest) down, for carriers without options.
+    /// Returns the states as runs of a rate controller's report, from [`newest`](Self::newest) down, for transports
+    /// that do not encode options.
     pub fn runs(&self) -> impl Iterator<Item = headway_rate::Run> + '_ {
         self.runs
             .iter()
@@ -145,7 +147,8 @@ impl AckVectorBuffer {
             .try_for_each(|part| writer.push(DccpOption::AckVector(AckVector::new(false, part))))
     }
 
-    /// Records that our packet `ours` is sent with the [written](Self::write) vector (Appendix A.2).
+    /// Records that this endpoint sends its packet `ours` with the [written](Self::write) vector (RFC 4340 Appendix
+    /// A.2).
     pub fn sent(&mut self, ours: Seq48) {
         if self.runs.is_empty() {
             return;
@@ -162,7 +165,8 @@ impl AckVectorBuffer {
         self.records.push_back(Record { ours, reported: self.newest });
     }
 
-    /// Discards the states that our packet `ours` reported, as the peer has acknowledged it (Appendix A.3).
+    /// Discards the states that this endpoint's packet `ours` reported, as the peer has acknowledged that packet (RFC
+    /// 4340 Appendix A.3).
     pub fn acknowledged(&mut self, ours: Seq48) {
         let Some(place) = self.records.iter().position(|record| record.ours == ours) else { return };
         let Some(record) = self.records.drain(..=place).next_back() else { return };

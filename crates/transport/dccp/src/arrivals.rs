@@ -4,20 +4,22 @@ use crate::{AckState, AckVector, DropCode, DropRun};
 use headway_rate::{Arrival, Run};
 use headway_units::Seq48;
 
-/// Report about the packets of its receiver; all runs are from `newest` down.
+/// Peer's report about the packets that this endpoint has sent. All runs are from `newest` down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals<'a> {
-    /// Acknowledgement number.
+    /// Acknowledgement number of the report: the newest packet that the peer received.
     pub newest: Seq48,
-    /// Received packets (Ack Vectors, RFC 4340 section 11.4), including those whose data was dropped.
+    /// State of each packet, received or not (Ack Vectors, RFC 4340 section 11.4). Packets whose data was dropped count
+    /// as received.
     pub runs: &'a [Run],
-    /// Packets whose data did not reach the application (Data Dropped, section 11.7).
+    /// Blocks of Data Dropped (RFC 4340 section 11.7): packets whose data did not reach the application, or arrived
+    /// corrupt.
     pub dropped: &'a [DropRun],
 }
 
 impl Arrivals<'_> {
-    /// Returns the packets whose data did not reach the application: the newest of each run, their
-    /// number, and the reason.
+    /// Returns the runs of packets whose data did not reach the application: the newest packet of each run, the number
+    /// of its packets, and the reason.
     pub fn dropped(&self) -> impl Iterator<Item = (Seq48, u64, DropCode)> + '_ {
         let mut next = self.newest;
         self.dropped.iter().filter_map(move |run| {

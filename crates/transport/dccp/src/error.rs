@@ -21,7 +21,7 @@ pub enum PacketError {
         /// Packet type, 11 to 15.
         number: u8,
     },
-    /// X is 0 on a type that requires 48-bit sequence numbers.
+    /// The sequence numbers are short (X = 0) on a type that requires 48-bit ones.
     #[error("byte 8: X is 0 on a {kind} packet; expected 1, except on Data, Ack and DataAck (RFC 4340 section 5.1)")]
     ShortNumbers {
         /// Packet type.

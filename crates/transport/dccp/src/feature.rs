@@ -38,27 +38,28 @@ pub enum Reconciliation {
 impl Feature {
     /// CCID of the half-connection.
     pub const CCID: Self = Self(1);
-    /// Whether short sequence numbers may be sent (section 7.6.1). This implementation declines: the savings do not
-    /// justify easier attacks (section 7.5.5), and fast connections should not use them (section 7.6.2).
+    /// Whether short sequence numbers may be sent (RFC 4340 section 7.6.1). This implementation declines: the savings
+    /// do not justify easier attacks (section 7.5.5), and fast connections should not use them (section 7.6.2).
     pub const ALLOW_SHORT_SEQNOS: Self = Self(2);
-    /// Sequence Window W, six bytes, 32 to 2^46 - 1 (section 7.5.2).
+    /// Sequence Window W, six bytes, 32 to 2^46 - 1 (RFC 4340 section 7.5.2).
     pub const SEQUENCE_WINDOW: Self = Self(3);
-    /// Whether the feature location cannot read ECN marks (section 12.1).
+    /// Whether the feature location cannot read ECN marks (RFC 4340 section 12.1).
     pub const ECN_INCAPABLE: Self = Self(4);
-    /// Data packets per acknowledgement, two bytes (section 11.3).
+    /// Data packets per acknowledgement, two bytes (RFC 4340 section 11.3).
     pub const ACK_RATIO: Self = Self(5);
-    /// Whether Ack Vectors are sent (section 11.5).
+    /// Whether Ack Vectors are sent (RFC 4340 section 11.5).
     pub const SEND_ACK_VECTOR: Self = Self(6);
-    /// Whether NDP Counts are sent (section 7.7.2).
+    /// Whether NDP Counts are sent (RFC 4340 section 7.7.2).
     pub const SEND_NDP_COUNT: Self = Self(7);
-    /// Minimum accepted checksum coverage (section 9.2.1).
+    /// Minimum accepted checksum coverage (RFC 4340 section 9.2.1).
     pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
-    /// Whether Data Checksums are verified (section 9.3.1).
+    /// Whether Data Checksums are verified (RFC 4340 section 9.3.1).
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
-    /// Rate of each scale, up to 252 bytes, for an experimental CCID whose halves agree on
-    /// [terms](headway_rate::Terms); located at the HC-Sender (section 10.3).
+    /// Rate levels, encoded in up to 252 bytes, for an experimental CCID whose endpoints agree on parameters
+    /// ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALES: Self = Self(128);
-    /// Rules by which the HC-Receiver of such a CCID chooses a scale, also located at the HC-Sender.
+    /// Rules by which the HC-Receiver chooses a rate level, for an experimental CCID whose endpoints agree on
+    /// parameters ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALE_RULES: Self = Self(129);
     /// Whether the receiver of CCID 3 sends Loss Event Rates (RFC 4342 section 8.4).
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
@@ -83,13 +84,13 @@ impl Feature {
             _ => None,
         }
     }
-    /// Returns whether every implementation must support it: an empty Confirm for it is an Option
-    /// Error (section 6.6.7).
+    /// Returns whether every implementation must support it: an empty Confirm for it is an Option Error (RFC 4340
+    /// section 6.6.7).
     #[must_use]
     pub const fn is_required(self) -> bool {
         matches!(self, Self::CCID | Self::ALLOW_SHORT_SEQNOS | Self::SEQUENCE_WINDOW)
     }
-    /// Returns whether its meaning depends on a CCID (128 to 255, section 10.3).
+    /// Returns whether its meaning depends on a CCID (128 to 255, RFC 4340 section 10.3).
     #[must_use]
     pub const fn is_ccid_specific(self) -> bool {
         self.0 >= 128
@@ -100,8 +101,8 @@ impl Feature {
         matches!(self, Self::SCALES | Self::SCALE_RULES)
     }
 
-    /// Returns whether a non-negotiable feature may have this value. Ack Ratio 0 is accepted:
-    /// section 6.6.8 calls it invalid, but section 11.3 defines it as "unused", and Linux sends it.
+    /// Returns whether a non-negotiable feature may have this value. Ack Ratio 0 is accepted: RFC 4340 section 6.6.8
+    /// calls it invalid, but section 11.3 defines it as "unused", and Linux sends it.
     fn allows(self, value: &[u8]) -> bool {
         match (self, value) {
             (Self::SEQUENCE_WINDOW, [a, b, c, d, e, f]) => {
@@ -185,7 +186,8 @@ pub struct FeatureOption<'a> {
 }
 
 impl FeatureOption<'_> {
-    /// Returns the value of a non-negotiable feature as a number.
+    /// Returns the value of a non-negotiable feature as a number. `None` for other features, for
+    /// [`SCALES`](Feature::SCALES), and without 1 to 8 bytes.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let known = self.feature.reconciliation() == Some(Reconciliation::NonNegotiable);
@@ -193,8 +195,8 @@ impl FeatureOption<'_> {
             .then(|| self.values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// Returns whether the option is valid for its feature (section 6.6.8). An unknown feature may
-    /// have any value; a Change must have one.
+    /// Returns whether the option is valid for its feature (RFC 4340 section 6.6.8). An unknown feature may have any
+    /// value; a Change must have one.
     pub(crate) fn is_well_formed(&self) -> bool {
         let from_location = matches!(self.action, FeatureAction::ChangeL | FeatureAction::ConfirmR);
         match (self.values, self.feature.reconciliation()) {

@@ -122,7 +122,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         }
     }
 
-    /// Enables [`poll_fate`](Self::poll_fate).
+    /// Returns the outbox with the reports of [`poll_fate`](Self::poll_fate) enabled: it follows each datagram to its
+    /// outcome.
     #[must_use]
     pub fn follow(mut self) -> Self {
         self.outcomes.follow();
@@ -195,8 +196,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self.outcomes.poll_fate()
     }
 
-    /// Removes and returns the queued datagrams in sending order, at the end of a connection. The
-    /// outcome of sent datagrams is no longer reported.
+    /// Removes and returns the queued datagrams in sending order, at the end of a connection. Sent datagrams without an
+    /// outcome get [`Fate::Unknown`].
     pub fn drain(&mut self) -> Vec<Media<T>> {
         let Self { queue, outcomes, outstanding, .. } = self;
         outstanding.drain().for_each(|in_flight| outcomes.record(in_flight.id, Fate::Unknown));

@@ -6,25 +6,25 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PacketType {
-    /// Client's request for a connection (section 5.2).
+    /// Client's request for a connection (RFC 4340 section 5.2).
     Request = 0,
-    /// Server's answer to a Request (section 5.3).
+    /// Server's answer to a Request (RFC 4340 section 5.3).
     Response = 1,
-    /// Data without an acknowledgement (section 5.4).
+    /// Data without an acknowledgement (RFC 4340 section 5.4).
     Data = 2,
-    /// Acknowledgement without data (section 5.4).
+    /// Acknowledgement without data (RFC 4340 section 5.4).
     Ack = 3,
-    /// Data and an acknowledgement (section 5.4).
+    /// Data and an acknowledgement (RFC 4340 section 5.4).
     DataAck = 4,
-    /// Server's request to close (section 5.5).
+    /// Server's request to close (RFC 4340 section 5.5).
     CloseReq = 5,
-    /// Close of the connection (section 5.5).
+    /// Close of the connection (RFC 4340 section 5.5).
     Close = 6,
-    /// End of the connection, normal or abnormal (section 5.6).
+    /// End of the connection, normal or abnormal (RFC 4340 section 5.6).
     Reset = 7,
-    /// Request to synchronize sequence numbers (section 5.7).
+    /// Request to synchronize sequence numbers (RFC 4340 section 5.7).
     Sync = 8,
-    /// Answer to a Sync (section 5.7).
+    /// Answer to a Sync (RFC 4340 section 5.7).
     SyncAck = 9,
     /// Server's packet that opens a middlebox path towards its client (RFC 5596 section 2.2.1).
     Listen = 10,
@@ -66,13 +66,13 @@ impl PacketType {
     pub const fn has_service_code(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Listen)
     }
-    /// Returns whether packets of this type may carry 24-bit sequence numbers (X = 0, section 5.1).
+    /// Returns whether packets of this type may carry 24-bit sequence numbers (X = 0, RFC 4340 section 5.1).
     #[must_use]
     pub const fn may_be_short(self) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::DataAck)
     }
-    /// Returns whether these are data packets in the sense of NDP Count, with or without data
-    /// (section 7.7). Listen belongs to no connection and is not one.
+    /// Returns whether these are data packets in the sense of NDP Count, with or without data (RFC 4340 section 7.7).
+    /// Listen belongs to no connection and is not one.
     #[must_use]
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)

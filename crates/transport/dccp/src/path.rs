@@ -55,7 +55,8 @@ pub enum Path {
 }
 
 impl Path {
-    /// Returns the protocol that protects received packets.
+    /// Returns the protocol below DCCP, with the addresses for the checksum of received packets: the source is the
+    /// peer.
     #[must_use]
     pub const fn incoming(&self) -> Network {
         match *self {
@@ -65,7 +66,8 @@ impl Path {
         }
     }
 
-    /// Returns the protocol that protects sent packets.
+    /// Returns the protocol below DCCP, with the addresses for the checksum of sent packets: the destination is the
+    /// peer.
     #[must_use]
     pub const fn outgoing(&self) -> Network {
         match *self {

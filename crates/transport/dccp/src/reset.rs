@@ -65,7 +65,7 @@ impl ResetCode {
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(usize::from(self.0)).copied()
     }
-    /// Returns whether the meaning depends on a CCID (128 to 255, section 10.3).
+    /// Returns whether the meaning depends on a CCID (128 to 255, RFC 4340 section 10.3).
     #[must_use]
     pub const fn is_ccid_specific(self) -> bool {
         self.0 >= 128

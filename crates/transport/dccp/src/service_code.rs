@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// 32-bit service code.
+/// 32-bit service code, which identifies the application of a connection (RFC 4340 section 8.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ServiceCode(pub u32);
 

@@ -64,8 +64,9 @@ pub struct Datagrams {
     header: u64,
 }
 
-/// Splits a write into datagrams. A wire size is converted to the payload of a single datagram of that size. If it
-/// needs several datagrams, it uses more bytes on the wire. A write without payload gives no datagram, as in ns-2.
+/// Splits a write into datagrams. A wire size is converted to the payload of a single datagram of that size. If the
+/// payload needs several datagrams, their headers add to that size. A write without payload gives no datagram, as in
+/// ns-2.
 #[must_use]
 #[inline]
 pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {

@@ -12,31 +12,32 @@ pub const LARGEST_WRITE: Bytes = Bytes::new(16 << 20);
 /// Data that an application passes to its transport at one time: a packet or a whole encoded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Size.
+    /// Size of this write, with or without headers.
     pub size: WriteSize,
     /// Kind of media.
     pub kind: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which it was due, even if it was polled later.
+    /// Time at which the write was due, even if the source was polled later.
     pub created: Instant,
     /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
-    /// Remaining size of its frame; zero if the frame ends with this write. All writes of a frame have equal `kind`,
-    /// `created` and `expires`.
+    /// Size of the part of its frame that follows this write; zero if the frame ends with this write. All writes of a
+    /// frame have equal `kind`, `created` and `expires`.
     pub rest: WriteSize,
 }
 
 impl Write {
-    /// Returns whether it ends its frame, with `header` bytes of headers per datagram, which may fill the remaining
-    /// size.
+    /// Returns whether the write ends its frame: no data of the frame follows. `header` is the size of the headers of a
+    /// datagram, which is subtracted from a following size on the wire.
     #[inline]
     #[must_use]
     pub const fn ends_frame(&self, header: Bytes) -> bool {
         self.rest.payload(header).count() == 0
     }
 
-    /// Returns the packets for a send queue: one for each of its [`datagrams`], numbered by the `framing` of the flow.
+    /// Splits the write into [`datagrams`] by `cut` and returns one packet for a send queue for each. `framing` numbers
+    /// the packets of the flow.
     #[inline]
     pub fn packets(self, cut: &UdpOptions, framing: &mut Framing) -> impl Iterator<Item = Media> {
         let ends_frame = self.ends_frame(cut.header);
@@ -63,7 +64,8 @@ impl WriteSize {
     /// Zero bytes.
     pub const NOTHING: Self = Self::Payload(Bytes::new(0));
 
-    /// Returns the application data, with `header` bytes of headers per datagram; zero if the headers fill a wire size.
+    /// Returns the size of the application data. `header`, the size of the headers of a datagram, is subtracted from a
+    /// size on the wire; the result is at least zero.
     #[must_use]
     pub const fn payload(self, header: Bytes) -> Bytes {
         match self {
@@ -73,7 +75,7 @@ impl WriteSize {
     }
 }
 
-/// Unit of the sizes of a source.
+/// Whether the sizes of a source include headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Sizes {

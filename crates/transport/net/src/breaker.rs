@@ -104,26 +104,27 @@ impl From<&Status> for Observed {
 pub enum Tripped {
     /// The sender sent data but received nothing from the peer for this long (RFC 8083 section 4.1).
     NoReports(Duration),
-    /// The sender received packets, but the peer acknowledged no packet for this long (RFC 8083 section 4.2).
+    /// The sender received packets, but the peer acknowledged no new packet for this long (RFC 8083 section 4.2).
     NotArriving(Duration),
     /// The rate was more than ten times that of TCP (RFC 8083 section 4.3).
     Congestion {
-        /// Rate sent.
+        /// Rate at which the sender sent.
         rate: Rate,
-        /// Rate of TCP on this path.
+        /// Rate at which TCP would send on this path.
         tcp: Rate,
-        /// Loss rate, in packets of 1000.
+        /// Loss rate, in lost packets per 1000 packets sent.
         lost: u16,
-        /// Measuring time.
+        /// Time over which the rates and losses were measured.
         over: Duration,
     },
-    /// Number of packets sent since the last acknowledged packet.
+    /// More than 2^20 packets were in flight and the peer acknowledged no new one. The value is the number of packets
+    /// sent after the last acknowledged packet.
     Unacknowledged(u64),
     /// More than half of the packets were lost for a long time and the sender did not adapt (RFC 8083 section 4.4).
     Unusable {
-        /// Loss rate of the last period, in packets of 1000.
+        /// Loss rate of the last measuring period, in lost packets per 1000 packets sent.
         lost: u16,
-        /// Time for which more than half were lost.
+        /// Time for which more than half of the packets were lost.
         over: Duration,
     },
 }

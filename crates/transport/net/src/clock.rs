@@ -23,7 +23,8 @@ impl Clock {
     pub const fn with_model(self, own: headway_units::Clock) -> Self {
         Self { own: Some(own), ..self }
     }
-    /// Returns the reading.
+    /// Returns the time since the creation as this clock reads it: the [true time](Self::elapsed) unless it has a
+    /// [model](Self::with_model).
     #[must_use]
     pub fn now(&self) -> Instant {
         let elapsed = self.elapsed();

@@ -9,6 +9,7 @@ use headway_dccp::{Path, Status};
 use headway_rate::{OneWayDelay, Scale};
 use headway_units::{Duration, Rate};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -90,24 +91,22 @@ impl Connection {
     /// which one.
     pub fn send(&self, media: Media<'_>) -> Result<u64, SendError> {
         self.check(&media)?;
-        self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| self.send_error())
+        self.shared
+            .with(|now, driver| driver.send_all(now, self.key, &[media]))
+            .map(|numbers| numbers.start)
+            .ok_or_else(|| self.send_error())
     }
 
-    /// Queues several datagrams, at least one; those that can be sent together leave in one system call. Returns the
-    /// number of the first datagram; the others have the following numbers.
+    /// Queues several datagrams; those that can be sent together leave in one system call. Returns their numbers in
+    /// [events](Self::next_event), which are consecutive. An empty slice queues nothing and returns an empty range.
     ///
     /// # Errors
     ///
-    /// See [`SendError`]. If any datagram is refused, none is queued. An empty slice gives [`SendError::Closed`].
-    pub fn send_all(&self, all: &[Media<'_>]) -> Result<u64, SendError> {
+    /// See [`SendError`]. If any datagram is refused, none is queued.
+    pub fn send_all(&self, all: &[Media<'_>]) -> Result<Range<u64>, SendError> {
         all.iter().try_for_each(|media| self.check(media))?;
-        let first = self.shared.with(|now, driver| {
-            let mut numbers = all.iter().map(|media| driver.send(now, self.key, media));
-            let first = numbers.next()?;
-            numbers.for_each(drop);
-            first
-        });
-        first.ok_or_else(|| self.send_error())
+        let numbers = self.shared.with(|now, driver| driver.send_all(now, self.key, all));
+        numbers.ok_or_else(|| self.send_error())
     }
 
     /// Waits until fewer than `limit` datagrams are queued. For data that is produced faster than it is sent, such
@@ -121,7 +120,7 @@ impl Connection {
         self.mailbox.backlog.until(|backlog| backlog.poll_below(limit)).await;
     }
 
-    /// Waits for a datagram and replaces the contents of `datagram` by it.
+    /// Waits for a datagram and replaces the contents of `datagram` with it.
     ///
     /// # Errors
     ///
@@ -151,8 +150,8 @@ impl Connection {
         self.wait(&self.mailbox.incoming, Some(timeout), |incoming| incoming.receive(datagram))
     }
 
-    /// Polls for a datagram. Only the task that polled last is woken; several tasks should await
-    /// [futures](Self::recv_async) instead.
+    /// Polls for a datagram, which replaces the contents of `datagram`. Only the task that polled last is woken;
+    /// several tasks should await [futures](Self::recv_async) instead.
     ///
     /// # Errors
     ///
@@ -171,21 +170,22 @@ impl Connection {
         self.mailbox.incoming.until(|incoming| incoming.receive(datagram)).await
     }
 
-    /// Waits for the next event; `None` once the connection is closed. The last
-    /// [`Options::events`](crate::Options::events) unread events are kept.
+    /// Waits for the next event. Returns `None` once the connection is closed and its last event is read. At most
+    /// [`Options::events`](crate::Options::events) unread events are kept: the newest.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
         self.wait(&self.mailbox.events, None, Events::next)?
     }
 
-    /// Waits for the next event for at most `timeout`.
+    /// Waits for the next event for at most `timeout`. Returns `None` after the timeout, and once the connection is
+    /// closed and its last event is read.
     #[must_use]
     pub fn event_timeout(&self, timeout: Duration) -> Option<Event> {
         self.wait(&self.mailbox.events, Some(timeout), Events::next)?
     }
 
-    /// Polls for an event. Only the task that polled last is woken; several tasks should await
-    /// [futures](Self::event_async) instead.
+    /// Polls for an event; `None` once the connection is closed and its last event is read. Only the task that polled
+    /// last is woken; several tasks should await [futures](Self::event_async) instead.
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
         self.mailbox.events.poll(context, Events::next)
     }
@@ -217,15 +217,15 @@ impl Connection {
         self.mailbox.rate()
     }
 
-    /// Returns the last scale announced by the peer, under a controller with a ladder of rates. [`Event::Scale`]
-    /// reports each change.
+    /// Returns the rate level that the peer announced last; `None` before the first one, and for controllers without
+    /// discrete rates (only `udpm` has them). [`Event::Scale`] reports each change.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.mailbox.scale()
     }
 
-    /// Returns the rate of the encoding to send now: that of the announced [scale](Self::scale), otherwise
-    /// [`rate`](Self::rate).
+    /// Returns the rate of the encoding to send now: that of the announced [rate level](Self::scale), otherwise
+    /// [`rate`](Self::rate). `None` if neither is known.
     #[must_use]
     pub fn encoding_rate(&self) -> Option<Rate> {
         self.scale().map(|scale| scale.rate).or_else(|| self.rate())

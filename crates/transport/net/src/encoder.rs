@@ -12,7 +12,8 @@ use headway_units::{Instant, OptionError, Rate};
 pub struct EncoderOptions {
     /// Fraction of the controller's rate reserved for frames larger than the mean, 0 to 0.9.
     pub headroom: f64,
-    /// Changes below this fraction of the last reported rate are not reported, 0 to 0.5.
+    /// Fraction of the last reported rate, 0 to 0.5; smaller changes are not reported, except those that reach `floor`
+    /// or `ceiling`.
     pub dead_band: f64,
     /// Maximum growth of the rate in one second, a factor of 1.01 to 100.
     pub growth: f64,
@@ -36,7 +37,7 @@ impl Default for EncoderOptions {
 }
 
 impl EncoderOptions {
-    /// Checks the ranges.
+    /// Checks that each option is in its range.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ pub struct EncoderRate {
 }
 
 impl EncoderRate {
-    /// Starts without a reported rate.
+    /// Creates the smoothed rate of an encoder, without a reported rate.
     #[must_use]
     pub const fn new(options: EncoderOptions) -> Self {
         Self { options, reported: None, settled: None }

@@ -294,7 +294,8 @@ impl Endpoint {
         self.shared.wait(&self.accepts, None, AcceptQueue::next)?.map(|accepted| self.accepted(accepted))
     }
 
-    /// Waits for a peer to connect for at most `timeout`.
+    /// Waits for a peer to connect for at most `timeout`. Returns `None` after the timeout, if the socket has failed,
+    /// or if this is no server.
     #[must_use]
     pub fn accept_timeout(&self, timeout: Duration) -> Option<Connection> {
         let until = self.shared.clock.now() + timeout;
@@ -306,20 +307,20 @@ impl Endpoint {
         self.accepts.until(AcceptQueue::next).await.map(|accepted| self.accepted(accepted))
     }
 
-    /// Polls for a peer. Only the task that polled last is woken; several tasks should await
-    /// [futures](Self::accept_async) instead.
+    /// Polls for a peer that connects; `None`: the socket has failed, or this is no server. Only the task that polled
+    /// last is woken; several tasks should await [futures](Self::accept_async) instead.
     pub fn poll_accept(&self, context: &Context<'_>) -> Poll<Option<Connection>> {
         self.accepts.poll(context, AcceptQueue::next).map(|next| next.map(|accepted| self.accepted(accepted)))
     }
 
-    /// Returns the counters of the socket.
+    /// Returns the counters of the socket, of datagrams and failed handshakes.
     #[must_use]
     pub fn counters(&self) -> SocketCounters {
         self.shared.inspect(Driver::counters)
     }
 
-    /// Returns the last failed handshake of a peer since the previous call; [`counters`](Self::counters) has their
-    /// number.
+    /// Returns the last failed handshake of a peer since the previous call, if any; [`counters`](Self::counters) has
+    /// the number of all.
     #[must_use]
     pub fn take_refused(&self) -> Option<Refused> {
         self.shared.with(|_, driver| driver.take_refused())
@@ -331,7 +332,7 @@ impl Endpoint {
         self.shared.inspect(Driver::connections)
     }
 
-    /// Returns the number of DTLS sessions and of handshakes in progress.
+    /// Returns the number of DTLS sessions plus that of DTLS handshakes in progress; 0 without DTLS.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.shared.inspect(Driver::sessions)

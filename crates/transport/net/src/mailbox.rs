@@ -20,8 +20,8 @@ pub enum Event {
     Media(u64, Fate),
     /// Rate that an encoder should produce from now on.
     Rate(Rate),
-    /// The peer announced another scale, under a controller with a ladder of rates such as `udpm`. A program with an
-    /// encoding for each rate sends the encoding of this index from now on.
+    /// The peer announced another rate level, for a controller with discrete rates (`udpm`). A program with an encoding
+    /// for each rate sends the encoding with its index from now on.
     Scale(Scale),
     /// The size of the largest datagram, in bytes, changed.
     Largest(usize),
@@ -55,10 +55,10 @@ pub enum Closed {
     /// changed (RFC 8083 section 4.5).
     #[error("the circuit breaker ended the connection: {0}")]
     Breaker(crate::Tripped),
-    /// The secure session failed.
+    /// There is no secure session: its handshake failed, or it has ended.
     #[error("there is no secure session: {0}")]
     Security(#[from] crate::SecureError),
-    /// The endpoint has too many connections.
+    /// The connection could not be opened: too many connections, no free port, or an invalid option.
     #[error("{0}")]
     Refused(#[from] headway_dccp::ConnectError),
     /// The socket failed, or its thread has ended.

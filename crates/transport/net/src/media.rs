@@ -15,8 +15,8 @@ pub struct Media<'a> {
     /// Lifetime from now on. The datagram is not sent if it would arrive later. `None`: it does not expire.
     pub expires: Option<Duration>,
     /// Queueing method, such as `QueueMethod::named("sfdps1")?`: the order, the discard rule of a full queue and the
-    /// rule for late datagrams. `None`: the method of [`Options::queue`](crate::Options::queue) for its kind, or the
-    /// queue's own method.
+    /// rule for late datagrams. `None`: the method of [`Options::queue`](crate::Options::queue) for its kind of media,
+    /// or the queue's own method.
     pub method: Option<QueueMethod>,
 }
 

@@ -69,7 +69,7 @@ fn unknown(kind: &str) -> OptionError {
 }
 
 impl Options {
-    /// Uses DTLS with this identity and these trusted peers.
+    /// Creates options with DTLS, this identity and these trusted peers, and defaults otherwise.
     #[must_use]
     pub fn new(identity: Identity, trust: Trust) -> Self {
         let connection = ConnectionOptions { handshake_data: true, ..ConnectionOptions::under_dtls() };
@@ -95,8 +95,8 @@ impl Options {
         Ok(Self::new(Identity::generate()?, trust))
     }
 
-    /// Uses no security: plain DCCP in UDP (RFC 6773). An attacker on the path can read all packets and forge
-    /// others.
+    /// Creates options without security: plain DCCP in UDP (RFC 6773). An attacker on the path can read all packets and
+    /// forge others.
     #[must_use]
     pub fn insecure() -> Self {
         Self::with(None, ConnectionOptions::real())
@@ -124,7 +124,7 @@ impl Options {
         }
     }
 
-    /// Returns the fingerprint by which peers authenticate this endpoint.
+    /// Returns the fingerprint by which peers authenticate this endpoint; `None` without DTLS.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())
@@ -141,7 +141,8 @@ impl Options {
         self.with_controller_options(controller)
     }
 
-    /// Returns the default options of this controller on real paths.
+    /// Returns the options of the controller with this name: those set here if it is configured, otherwise its defaults
+    /// on real paths.
     ///
     /// # Errors
     ///
@@ -154,9 +155,9 @@ impl Options {
         known.or_else(|| ControllerOptions::preset(kind, Dialect::default())).ok_or_else(|| unknown(kind))
     }
 
-    /// Selects the controller of both directions with its options. Some options are [terms](headway_rate::Terms), on
-    /// which both ends agree when they connect: the sender decides the scales of UDPm, and a receiver with rules
-    /// that are not the default accepts no others.
+    /// Selects the controller of both directions with its options. On some options ([`Terms`](headway_rate::Terms))
+    /// both ends agree when they connect: the sender decides the rates of `udpm`, and a receiver whose rules are not
+    /// the default accepts no others.
     ///
     /// # Errors
     ///
@@ -185,13 +186,15 @@ impl Options {
         Ok(self)
     }
 
-    /// Returns the name of the controller with this CCID, as in a [`Status`](crate::Status).
+    /// Returns the name of the controller with this CCID, which a [`Status`](crate::Status) reports; `None` if no
+    /// controller has it.
     #[must_use]
     pub fn controller_name(ccid: Ccid) -> Option<&'static str> {
         CCIDS.iter().find(|(_, number)| *number == ccid.0).map(|(name, _)| *name)
     }
 
-    /// Returns whether the controller with this CCID needs the line rate of the sender's interface.
+    /// Returns whether the controller with this CCID, as configured here, needs the line rate of the sender's interface
+    /// ([`ConnectionOptions::line_rate`]).
     #[must_use]
     pub fn needs_line_rate(&self, ccid: Ccid) -> bool {
         let row = self.connection.controllers.iter().find(|row| row.ccid == ccid);

@@ -54,16 +54,20 @@ impl ConnectionOutbox {
         self.mailbox.confirm_largest();
     }
 
-    /// Queues a datagram and returns its number in events.
-    pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
+    /// Returns the number in events of the next datagram.
+    pub(crate) const fn pushed(&self) -> u64 {
+        self.queue.pushed()
+    }
+
+    /// Queues a datagram.
+    pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) {
         let Media { payload, kind, priority, expires, method } = *media;
         let expires = expires.map(|after| now + after);
         self.unchecked |= !self.is_largest_confirmed;
         let waiting = headway_media::Media::new(now, payload.to_vec());
-        let id = self.queue.push(now, headway_media::Media { kind, priority, expires, method, ..waiting });
+        self.queue.push(now, headway_media::Media { kind, priority, expires, method, ..waiting });
         self.report_fates();
         self.report_backlog();
-        id
     }
 
     /// Discards datagrams that [`Connection::send`](crate::Connection::send) now refuses.

@@ -10,37 +10,41 @@ use headway_rate::{
 };
 use headway_units::{Dialect, Duration, OptionError, Options as _, Registry as _};
 
-/// Packet spacing scheme of the paper on packet spacing (section 2).
+/// Packet spacing scheme of the paper "packet spacing: an enabling mechanism for delivering multimedia content in
+/// computational grids" (section 2), the packet spacing paper.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spacing {
     /// Packet-spacing agent: a constant gap, without feedback.
     Fixed(SpacingFixedOptions),
-    /// Protocols with feedback each round trip: ad hoc (section 2.1) and damped (section 2.2).
+    /// Protocols with feedback each round trip: ad hoc and damped (sections 2.1 and 2.2 of the packet spacing paper).
     Feedback(SpacingOptions),
-    /// Equation-based protocol (section 2.3).
+    /// Equation-based protocol (section 2.3 of the packet spacing paper).
     Equation(SpacingEquationOptions),
 }
 
 impl Spacing {
-    /// Returns the packet-spacing agent with this gap. A gap of zero sends at the line rate.
+    /// Returns the packet-spacing agent, which sends packets with this constant gap and without feedback. A gap of zero
+    /// sends at the line rate.
     #[must_use]
     pub fn fixed(gap: Duration) -> Self {
         Self::Fixed(SpacingFixedOptions { spacing: gap, ..SpacingFixedOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the ad-hoc protocol.
+    /// Returns the ad-hoc protocol (section 2.1 of the packet spacing paper): feedback each round trip, without
+    /// damping.
     #[must_use]
     pub fn ad_hoc() -> Self {
         Self::Feedback(SpacingOptions { damping: Damping::None, ..SpacingOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the damped protocol.
+    /// Returns the damped protocol (section 2.2 of the packet spacing paper): feedback each round trip, with damping.
     #[must_use]
     pub fn damped() -> Self {
         Self::Feedback(SpacingOptions::preset(Dialect::default()))
     }
 
-    /// Returns the equation-based protocol.
+    /// Returns the equation-based protocol (section 2.3 of the packet spacing paper): even spacing at the rate of the
+    /// TCP throughput equation.
     #[must_use]
     pub fn equation() -> Self {
         Self::Equation(SpacingEquationOptions::preset(Dialect::default()))

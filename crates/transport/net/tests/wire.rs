@@ -76,6 +76,28 @@ fn an_agent_owns_the_port() {
     assert_eq!(accepted.recv(&mut datagram), Err(Closed::ByPeer));
 }
 
+/// An empty slice sends nothing. It is no error before or after the connection is established, only once it is closed.
+#[test]
+fn no_datagrams_are_sent_without_an_error() {
+    let client = Agent { name: name(1), out: mpsc::channel().0 };
+    let client = Endpoint::over(Arc::new(client), false, &Options::insecure()).unwrap();
+    let connection = client.connect(name(2)).unwrap();
+    assert_eq!(connection.send_all(&[]), Ok(0..0));
+    assert_eq!(connection.send_all(&[Media::new(b"a"), Media::new(b"")]), Ok(0..2));
+    assert_eq!(connection.send_all(&[]), Ok(2..2));
+    assert_eq!(connection.send(Media::new(b"b")), Ok(2));
+    // An empty datagram from the network is ignored.
+    client.deliver(name(2), Ecn::NotEct, &mut []);
+
+    let mut options = Options::insecure();
+    options.connection.expert.request_give_up = headway_net::Duration::from_millis(20);
+    options.connection.expert.request_timeout = headway_net::Duration::from_millis(10);
+    let client = Endpoint::over(Arc::new(Agent { name: name(1), out: mpsc::channel().0 }), false, &options).unwrap();
+    let connection = client.connect(name(2)).unwrap();
+    let closed = connection.connected().unwrap_err();
+    assert_eq!(connection.send_all(&[]), Err(SendError::Closed(closed)));
+}
+
 /// SFDPS section 4.3: a message names its method. A queue that compares all queued messages refuses such a message
 /// and its whole batch.
 #[test]

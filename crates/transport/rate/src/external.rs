@@ -12,7 +12,7 @@ use headway_units::Instant;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Factory of a controller's halves, called once per flow.
+/// Congestion controller supplied by the program: creates a sender half and a receiver half for each flow.
 pub trait ExternalController: Debug + Send + Sync {
     /// Creates the sender half.
     fn sender(&self, context: SenderContext) -> Box<dyn AnySenderHalf>;
@@ -26,7 +26,7 @@ pub trait ExternalController: Debug + Send + Sync {
 pub struct ExternalOptions {
     /// Form of the receiver half's reports.
     pub reports: ReportForm,
-    /// Requirements of the halves on their carrier.
+    /// Requirements of the halves on their carrier: the connection or simulator agent that drives them.
     pub needs: Vec<Need>,
     /// Factory of the halves.
     pub controller: Arc<dyn ExternalController>,
@@ -44,7 +44,7 @@ macro_rules! object_safe_half {
      $( fn $name:ident([$($by:tt)+] $this:ident $(, $argument:ident: $Type:ty)*) $(-> $Output:ty)?; )+) => {
         $(#[$any_meta])*
         pub trait $Any: Debug + Send {
-            $( #[doc = concat!("[`", stringify!($Half), "::", stringify!($name), "`]")]
+            $( #[doc = concat!("Calls [`", stringify!($Half), "::", stringify!($name), "`] of the half.")]
                fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Output)?; )+
         }
 
@@ -59,7 +59,7 @@ macro_rules! object_safe_half {
 }
 
 object_safe_half! {
-    /// Object-safe [`SenderHalf`].
+    /// Object-safe form of [`SenderHalf`], implemented for each type that implements it.
     AnySenderHalf for SenderHalf as ExternalSender;
     fn poll_send([&mut] self, now: Instant, next: &Next) -> Permit;
     fn on_send([&mut] self, now: Instant, sending: &Sending) -> Stamp;
@@ -72,7 +72,7 @@ object_safe_half! {
 }
 
 object_safe_half! {
-    /// Object-safe [`ReceiverHalf`].
+    /// Object-safe form of [`ReceiverHalf`], implemented for each type that implements it.
     AnyReceiverHalf for ReceiverHalf as ExternalReceiver;
     fn report_form([&] self) -> ReportForm;
     fn on_packet([&mut] self, now: Instant, packet: &Received);

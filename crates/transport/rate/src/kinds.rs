@@ -17,7 +17,7 @@ use headway_units::{Instant, OptionError, Rate, registry};
 macro_rules! controllers {
     (($d:tt) $( $kind:literal => $Variant:ident($options:ty, $sender:ty, $receiver:ty) ),+ $(,)?) => {
         registry! {
-            /// Kind of a controller with its options.
+            /// Options of a congestion controller. The variant selects the controller.
             options ControllerOptions;
             /// Sender half of any controller.
             machine Sender;
@@ -29,8 +29,8 @@ macro_rules! controllers {
         /// Receiver half of any controller.
         #[derive(Debug)]
         pub enum Receiver {
-            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($receiver), )+
-            /// Created by code only; no scenario can name it.
+            $( #[doc = concat!("Receiver half of the controller `", $kind, "`.")] $Variant($receiver), )+
+            /// Receiver half of a controller supplied by the program; no scenario can select it.
             External(ExternalReceiver),
         }
 
@@ -50,7 +50,8 @@ macro_rules! controllers {
                 }
             }
 
-            /// Returns the requirements of the halves on their carrier.
+            /// Returns the requirements of the halves on their carrier: the connection or simulator agent that drives
+            /// them.
             pub fn needs(&self) -> impl Iterator<Item = Need> {
                 let [sender, receiver] = match self {
                     $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS], )+
@@ -112,13 +113,15 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns whether the receiver half classifies losses ([`ReceiverHalf::poll_judgement`]).
+    /// Returns whether the receiver half classifies losses as congestion or channel losses
+    /// ([`ReceiverHalf::poll_judgement`]).
     #[must_use]
     pub fn judges_losses(&self) -> bool {
         self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
     }
 
-    /// Returns the parameters that both halves agree on before the first data packet, if any.
+    /// Returns the parameters that both endpoints agree on before the first data packet: rates and rules of `udpm`;
+    /// `None` for all other controllers.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
         match self {
@@ -127,16 +130,18 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns whether [`terms`](Self::terms) is `Some`.
+    /// Returns whether both endpoints must agree on parameters of this controller: whether [`terms`](Self::terms) is
+    /// `Some`.
     #[must_use]
     pub const fn has_terms(&self) -> bool {
         matches!(self, Self::Udpm(_))
     }
 
-    /// Checks that the terms can be encoded.
+    /// Checks that the [`terms`](Self::terms), parameters that both endpoints agree on, can be encoded for their
+    /// negotiation.
     ///
     /// # Errors
-    /// Returns the key that prevents it.
+    /// Returns the key whose value cannot be encoded.
     pub fn check_terms(&self) -> Result<(), OptionError> {
         match self {
             Self::Udpm(options) => options.check_terms(),
@@ -144,7 +149,8 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns the controller with the terms that both peers have agreed on.
+    /// Returns these options with the parameters `terms` that both endpoints have agreed on. Options of controllers
+    /// without such parameters, all but `udpm`, are unchanged.
     ///
     /// # Errors
     /// Returns an error for invalid terms.

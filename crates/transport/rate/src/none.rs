@@ -8,7 +8,7 @@ use crate::report::Feedback;
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, Instant, Options};
 
-/// Options of `none` (empty).
+/// Options of the controller `none`, which has no options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct NoneOptions {}

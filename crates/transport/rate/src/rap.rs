@@ -51,7 +51,7 @@ const CAPACITY: usize = 1 << 17;
 /// Gain of the mean number of packets between two loss events.
 const EVENT_GAIN: f64 = 0.125;
 
-/// Options of `rap`.
+/// Options of the controller `rap`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct RapOptions {
@@ -61,13 +61,14 @@ pub struct RapOptions {
     pub beta: f64,
     /// Gap before the first acknowledgement, from 1ms to 64s.
     pub first_gap: Duration,
-    /// Whether the first acknowledgement permits the next packet one SRTT after the first, instead of after
+    /// Whether the first acknowledgement permits the second packet one SRTT after the first packet, instead of after
     /// `first_gap`.
     pub first_answer_hastens: bool,
-    /// Whether a short over a long mean of round-trip times scales the gap (fine-grain rate adaptation).
+    /// Whether the gap is multiplied by the ratio of a short to a long moving average of round-trip times (fine-grain
+    /// rate adaptation).
     pub fine_grain: bool,
-    /// Whether a silence of the path counts as a single loss. During the silence a probe is sent every 200 ms, after a
-    /// minute every 3 s, or every round trip if that is longer.
+    /// Whether a silence of the path (no acknowledgements) counts as a single loss. During the silence a probe is sent
+    /// every 200 ms, after a minute every 3 s, or every round trip if that is longer.
     pub silence_is_one_loss: bool,
 }
 
@@ -285,7 +286,8 @@ impl RapSender {
         self.between_losses.unwrap_or(0.0).max(self.since_loss as f64) * HEALTHY_LOSS >= 1.0
     }
 
-    /// Returns the time from the last packet to the next, in s.
+    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, after a timeout
+    /// that postpones a packet, or if the time differs from the last gap.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s().filter(|_| !self.postponed)

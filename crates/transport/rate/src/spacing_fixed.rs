@@ -16,17 +16,17 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, OptionError, Options
 /// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
 const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Options of `spacing-fixed`.
+/// Options of the controller `spacing-fixed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingFixedOptions {
-    /// Spacing of packets, up to 64s. 0s: the rate of the line.
+    /// Spacing of packets, up to 64s. 0s: packets are sent at the rate of the sender's interface.
     pub spacing: Duration,
     /// Interval to which the spacing applies.
     pub apart: Apart,
-    /// Delay of a packet, up to 64s, that does not shift later packets: the spacing then continues from the time at
-    /// which the packet was due. 0s: from the time at which it was sent, so that the delays of real timers accumulate.
-    /// After a pause, the packets of this time may be sent in a burst.
+    /// Maximum delay of a packet, up to 64s, that does not shift later packets: they are spaced from the time at which
+    /// the packet was due. 0s: they are spaced from the time at which it was sent, so that the delays of real timers
+    /// accumulate. After a pause, the packets due in this time may be sent in a burst.
     pub catch_up: Duration,
 }
 
@@ -34,9 +34,9 @@ pub struct SpacingFixedOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Apart {
-    /// From the end of a packet to the start of the next (Figure 3).
+    /// From the end of a packet to the start of the next (figure 3 of the packet spacing paper).
     Gap,
-    /// From start to start, at least the transmission time.
+    /// From the start of a packet to the start of the next, at least the transmission time.
     Period,
 }
 
@@ -83,7 +83,8 @@ impl SpacingFixedSender {
         }
     }
 
-    /// Returns the time from the last packet to the next, in s.
+    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the time
+    /// differs from the last gap.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()

@@ -26,7 +26,7 @@ use crate::toolbox::{MIN_SILENCE, Pacer};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range, unused_unless};
 pub use terms::{Terms, TermsError};
 
-/// Options of `udpm`.
+/// Options of the controller `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpmOptions {
@@ -37,27 +37,28 @@ pub struct UdpmOptions {
     /// Explicit rates in ascending order, 1 to 256 rates up to 100Gbps; replaces `levels` and `step`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub ladder: Option<Vec<Rate>>,
-    /// Times at which the receiver decides.
+    /// Times at which the receiver decides on the rate.
     pub decide: Decide,
-    /// Duration of a round for `decide = "interval"`, from 1ms to 64s.
+    /// Time between decisions for `decide = "interval"`, from 1ms to 64s.
     pub interval: Duration,
     /// Round-trip time used by the receiver for `decide = "round-trip"`.
     pub round_trip: RoundTrip,
-    /// Number of times that losses of one round may halve the index of the rate.
+    /// Number of times that the losses between two decisions may halve the index of the rate.
     pub halve: Halve,
-    /// Whether round trips that include a silence count, in place of Karn's algorithm (RFC 6298 section 3).
+    /// Whether the sender uses round-trip samples that include a silence (no reports). False: it ignores them, by
+    /// Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
 }
 
-/// Times at which the receiver decides.
+/// Times at which the receiver decides on the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Decide {
     /// Every `interval`.
     Interval,
-    /// Every round trip (the paper's text: "every packet loss for each RTT").
+    /// Every round trip (the text of the UDPm paper: "every packet loss for each RTT").
     RoundTrip,
-    /// At each packet (the paper's Figure 3).
+    /// At each packet (figure 3 of the UDPm paper).
     Packet,
 }
 
@@ -73,7 +74,7 @@ pub enum RoundTrip {
     LeastOneWay,
 }
 
-/// Number of times that a round may halve the scale.
+/// Number of times that the losses between two decisions may halve the index of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Halve {
@@ -121,9 +122,11 @@ impl Options for UdpmOptions {
             if !(1..=usize::from(MAX_LEVELS)).contains(&ladder.len()) {
                 return wrong("ladder", "there are 1 to 256 rates");
             }
-            let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
-            if !rises || ladder.first().is_some_and(|rate| rate.bits_per_second() == 0) {
-                return wrong("ladder", "each rate is greater than the one before, and the first is more than 0bps");
+            if ladder.first().is_some_and(|rate| rate.bits_per_second() == 0) {
+                return wrong("ladder", "0bps is out of range; expected a first rate above 0bps");
+            }
+            if let Some([one, next]) = ladder.windows(2).find(|pair| pair[0] >= pair[1]) {
+                return wrong("ladder", &format!("{next} follows {one}; expected rates in ascending order"));
             }
         }
         if self.rate(self.top()) > MAX_RATE {
@@ -165,7 +168,7 @@ impl UdpmOptions {
     }
 }
 
-/// Sender half of `udpm`, which uses the last announced scale.
+/// Sender half of `udpm`, which paces packets at the rate that the receiver announced last.
 #[derive(Debug)]
 pub struct UdpmSender {
     options: UdpmOptions,
@@ -208,7 +211,8 @@ impl UdpmSender {
         self.reported_at.is_some_and(|last| now.since(last) > longest)
     }
 
-    /// Returns the time from the last packet to the next, in s.
+    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the time
+    /// differs from the last gap.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()
@@ -277,7 +281,7 @@ fn rounded(ns: f64) -> Duration {
     Duration::from_nanos((ns + 0.5) as u64)
 }
 
-/// Receiver half of `udpm`, which announces a scale in one byte by losses and marks.
+/// Receiver half of `udpm`, which announces the index of a rate, chosen by losses and marks.
 #[derive(Debug)]
 pub struct UdpmReceiver {
     decide: Decide,

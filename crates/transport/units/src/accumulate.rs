@@ -19,14 +19,15 @@ impl Accumulator {
         Self { at, remainder: 0 }
     }
 
-    /// Creates an accumulator at `at` with the [`remainder`](Self::remainder) of another one.
+    /// Creates an accumulator at `at` plus `remainder` / rate ns, where rate is that of all later steps, in bit/s.
     #[must_use]
     #[inline]
     pub const fn with_remainder(at: Instant, remainder: u64) -> Self {
         Self { at, remainder }
     }
 
-    /// Returns the fraction beyond [`instant`](Self::instant), in units of 1 / rate ns.
+    /// Returns the fraction beyond [`instant`](Self::instant), in units of 1 / rate ns, where rate is that of the
+    /// steps, in bit/s.
     #[must_use]
     #[inline]
     pub const fn remainder(&self) -> u64 {
@@ -50,7 +51,8 @@ impl Accumulator {
         Self { at, remainder: remainder.min(rate.saturating_sub(1)) }
     }
 
-    /// Returns the nearest whole nanosecond and the rest of the exact instant, -0.5 to 0.5 ns.
+    /// Returns the nearest whole nanosecond, and the exact instant minus it: -0.5 to 0.5 ns. `rate` must be that of the
+    /// steps.
     #[must_use]
     #[inline]
     pub fn nearest(&self, rate: Rate) -> (Instant, f32) {
@@ -79,7 +81,7 @@ impl Accumulator {
         self.step(Step::new(bytes, rate), rate)
     }
 
-    /// Advances by a precomputed `step` of the same `rate`.
+    /// Advances by `step`, which must have been computed for `rate`. Returns the new instant, rounded down to 1 ns.
     #[inline]
     pub fn step(&mut self, step: Step, rate: Rate) -> Instant {
         self.at += Duration::from_nanos(step.nanos);
@@ -103,7 +105,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the time of `bytes` at `rate`; zero if the rate is zero.
+    /// Computes the transmission time of `bytes` at `rate`; zero if the rate is zero.
     #[must_use]
     pub fn new(bytes: Bytes, rate: Rate) -> Self {
         let rate = rate.bits_per_second();

@@ -25,7 +25,7 @@ impl<const BITS: u32> Circular<BITS> {
 
     /// Number zero.
     pub const ZERO: Self = Self(0);
-    /// The number before zero.
+    /// Greatest number, 2^`BITS` - 1; zero follows it.
     pub const MAX: Self = Self(Self::MASK);
 
     /// Returns `value` modulo 2^`BITS`.
@@ -69,7 +69,8 @@ impl Seq48 {
         Seq24::new(self.0)
     }
     /// Extends `short` to the 48-bit number nearest to `reference`: `Extend_Sequence_Number` of RFC 4340 section 7.6.
-    /// The reference is GSR for a sequence number, GSS for an acknowledgement number.
+    /// For a sequence number, `reference` is the greatest one received (GSR). For an acknowledgement number, it is the
+    /// greatest sequence number sent (GSS).
     #[must_use]
     pub const fn extend(short: Seq24, reference: Self) -> Self {
         const PERIOD: u64 = 1 << 24;

@@ -35,8 +35,8 @@ const BILLION: i128 = 1_000_000_000;
 /// Time after which skew and drift no longer apply, in ns: 13 days, small enough for 128-bit arithmetic.
 const HORIZON: i128 = 1 << 50;
 
-/// Rate of a clock relative to true time, in parts per billion; negative if the clock is slow. Text: `"-500ppm"`,
-/// `"20ppb"`.
+/// Relative deviation of the rate of a clock from true time, in parts per billion; negative if the clock is slow. Text:
+/// `"-500ppm"`, `"20ppb"`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Skew(i64);
 
@@ -44,7 +44,7 @@ pub struct Skew(i64);
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift(i64);
 
-/// Difference of a clock from true time at the start of the run, in ns; negative if the clock is late. Text: `"3ms"`,
+/// Difference of a clock from true time at the start of the run, in ns; negative if the clock is behind. Text: `"3ms"`,
 /// `"-2h"`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Offset(i64);
@@ -96,9 +96,9 @@ text_serde!(Offset, "Offset", "the offset of a clock, from -1000000s to 1000000s
 ///
 /// local(t) = epoch + offset + integral from 0 to t of (1 + skew + drift t) dt
 ///
-/// where t is the true time since the start of the run. All compared clocks have the same epoch, so that a negative
-/// offset does not underflow. Each conversion depends on the instant alone, is exact in 128 bits and is rounded down
-/// once, so errors do not accumulate.
+/// where t is the true time since the start of the run. After 13 days, skew and drift no longer apply. All compared
+/// clocks have the same epoch, so that a negative offset does not underflow. Each conversion depends on the instant
+/// alone, is exact in 128 bits and is rounded down once, so errors do not accumulate.
 ///
 /// ```
 /// use headway_units::{Clock, Drift, Duration, Instant, Offset, Skew};
@@ -130,7 +130,7 @@ impl Clock {
     /// Local time of a clock without offset at the start of the run; equal to the largest offset.
     pub const EPOCH: Instant = Instant::from_secs(1_000_000);
 
-    /// Creates a clock that is read in multiples of `granularity` and wakes its node at them.
+    /// Creates a clock. Reads yield multiples of `granularity`, and timers fire at them; 0 means 1 ns.
     #[must_use]
     pub const fn new(offset: Offset, skew: Skew, drift: Drift, granularity: Duration) -> Self {
         let zero = Self::EPOCH.as_nanos().saturating_add_signed(offset.0);
@@ -152,7 +152,8 @@ impl Clock {
         instant(i128::from(self.zero) + self.passed(at.as_nanos().into()))
     }
 
-    /// Returns the time that a read at the true instant `at` yields: the last multiple of the granularity.
+    /// Returns the local time that a read at the true instant `at` yields, rounded down to a multiple of the
+    /// granularity.
     #[must_use]
     pub fn read(&self, at: Instant) -> Instant {
         let local = self.local(at).as_nanos();

@@ -19,7 +19,7 @@ pub enum Dialect {
     Headway1,
     /// The RFCs as written.
     Rfc,
-    /// ns-2.35, the simulator of the papers.
+    /// ns-2.35, the simulator in which the reproduced papers measured.
     Ns2,
     /// The queues of ns-3.37; otherwise as `rfc`.
     Ns3,
@@ -27,7 +27,7 @@ pub enum Dialect {
     Linux,
 }
 
-/// Unknown name of a dialect.
+/// Error: the text is not the name of a [`Dialect`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dialect \"{0}\"; known are headway-1 (or headway), rfc, ns2, ns3, linux")]
 pub struct ParseDialectError(String);

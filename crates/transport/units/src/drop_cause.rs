@@ -9,15 +9,15 @@
 pub enum DropCause {
     /// The queue was full.
     QueueFull,
-    /// Active queue management dropped it before the queue was full.
+    /// Active queue management dropped the packet before the queue was full.
     Early,
     /// Random loss of the channel.
     Channel,
-    /// Larger than the link's MTU.
+    /// The packet was larger than the link's MTU.
     TooBig,
-    /// The receiving host had no space for it.
+    /// The receiving host had no space for the packet.
     Host,
-    /// Above the rate and burst of the link's policer.
+    /// The packet exceeded the rate and burst of the link's policer.
     Policer,
 }
 
@@ -42,7 +42,7 @@ impl DropCause {
 /// Place of a drop in a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostDrop {
-    /// Ring of the interface, before any processing by the CPU.
+    /// Receive ring of the interface, before any processing by the CPU.
     Ring,
     /// Queue for delivery, after processing by the CPU.
     Queue,
@@ -51,11 +51,11 @@ pub enum HostDrop {
 /// Reason for which a packet was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SendDrop {
-    /// It was rejected because the sender's queue was full.
+    /// The packet was rejected because the sender's queue was full.
     Refused,
-    /// It was removed from the sender's full queue in favor of another packet.
+    /// The packet was removed from the sender's full queue in favor of another packet.
     PushedOut,
-    /// It would have arrived too late.
+    /// The packet would have arrived after its time of expiry.
     Expired,
 }
 

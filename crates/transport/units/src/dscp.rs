@@ -38,7 +38,7 @@ const NAMES: [(u8, &str); 23] = [
 ];
 
 impl Dscp {
-    /// Default of unmarked packets (RFC 2474 section 4.1).
+    /// Code point 0, the default of unmarked packets (RFC 2474 section 4.1).
     pub const CS0: Self = Self(0);
     /// Number of code points.
     pub const COUNT: usize = 64;

@@ -16,7 +16,8 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Returns whether a queue may mark the packet instead of dropping it.
+    /// Returns whether a queue may mark the packet instead of dropping it: true for all codepoints except
+    /// [`Ecn::NotEct`].
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)

@@ -24,17 +24,24 @@ macro_rules! text_serde {
                             f.write_str($expecting)
                         }
                         fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                            text.parse().map_err($crate::quantity::deserialize_error)
+                            let found = serde::de::Unexpected::Str(text);
+                            text.parse().map_err(|error| $crate::quantity::deserialize_error(error, found))
                         }
                         // A bare 0 needs no unit; any other number is rejected for lacking one.
                         fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
-                            self.visit_str(&number.to_string())
+                            let found = serde::de::Unexpected::Signed(number);
+                            let parsed = number.to_string().parse();
+                            parsed.map_err(|error| $crate::quantity::deserialize_error(error, found))
                         }
                         fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
-                            self.visit_str(&number.to_string())
+                            let found = serde::de::Unexpected::Unsigned(number);
+                            let parsed = number.to_string().parse();
+                            parsed.map_err(|error| $crate::quantity::deserialize_error(error, found))
                         }
                         fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
-                            self.visit_str(&number.to_string())
+                            let found = serde::de::Unexpected::Float(number);
+                            let parsed = number.to_string().parse();
+                            parsed.map_err(|error| $crate::quantity::deserialize_error(error, found))
                         }
                     }
                     deserializer.deserialize_any(Text)
@@ -56,13 +63,22 @@ macro_rules! text_serde {
 }
 pub(crate) use text_serde;
 
+/// Returns the error about a text, or about a number that is written without quotes.
 #[cfg(feature = "schema")]
-pub(crate) fn deserialize_error<E: serde::de::Error>(error: ParseError) -> E {
-    match error {
-        ParseError::OutOfRange { text, what, range } => {
-            E::invalid_value(serde::de::Unexpected::Str(&text), &format!("{what} {range}").as_str())
+pub(crate) fn deserialize_error<E: serde::de::Error>(error: ParseError, found: serde::de::Unexpected<'_>) -> E {
+    use serde::de::Unexpected;
+    match (error, found) {
+        (ParseError::OutOfRange { text, what, range }, Unexpected::Str(_)) => {
+            E::invalid_value(Unexpected::Str(&text), &format!("{what} {range}").as_str())
         }
-        error => E::custom(error),
+        (ParseError::OutOfRange { what, range, .. }, found) => {
+            E::invalid_value(found, &format!("{what} {range}").as_str())
+        }
+        (error, Unexpected::Str(_)) => E::custom(error),
+        (ParseError::NoUnit { text, what, example }, _) => {
+            E::custom(format_args!("{text} has no unit: {what} is written {example}"))
+        }
+        (error, _) => E::custom(error),
     }
 }
 
@@ -189,7 +205,7 @@ pub enum QueueSize {
     Bytes(Bytes),
 }
 
-/// Level of a queue's average, possibly fractional. Text: `"7.5packets"` or `"2500B"`.
+/// Threshold for the average length of a queue, possibly fractional. Text: `"7.5packets"` or `"2500B"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub enum Threshold {
     /// Number of packets.
@@ -343,7 +359,7 @@ const _: () = {
                     f.write_str("a probability from 0 to 1, such as 0.01 or \"1%\"")
                 }
                 fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Probability, E> {
-                    text.parse().map_err(deserialize_error)
+                    text.parse().map_err(|error| deserialize_error(error, serde::de::Unexpected::Str(text)))
                 }
                 fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
                     Probability::new(value).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(value), &self))

@@ -20,7 +20,8 @@ impl Random {
         Self { stream: Xoshiro256PlusPlus::seed_from_u64(seed), first_draws: Vec::new() }
     }
 
-    /// Creates a stream whose first draws are `bits`, to replay the decisions of another generator.
+    /// Creates a stream whose first draws are `bits`, to replay the decisions of another generator. After them the
+    /// draws are those of a constant seed.
     #[must_use]
     pub fn scripted(bits: &[u64]) -> Self {
         Self { first_draws: bits.iter().rev().copied().collect(), ..Self::new(0, "behind what was given") }

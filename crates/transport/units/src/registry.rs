@@ -1,4 +1,4 @@
-//! Selection of an algorithm by a scenario: `kind`, options, presets.
+//! Selection of an algorithm by the key `kind` of a scenario, with its options and their presets.
 //!
 //! The options of each algorithm are a struct that implements [`Options`], in the file of the algorithm.
 //! [`registry!`](crate::registry) generates the enum over these structs, its schema, and the enum that dispatches to
@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 /// Options of one algorithm.
 pub trait Options: Sized {
-    /// Returns the values of a dialect. The keys of a scenario override them.
+    /// Returns the default values of all options under `dialect`. The keys of a scenario override them.
     fn preset(dialect: Dialect) -> Self;
 
     /// Checks ranges that the types do not enforce.
@@ -21,15 +21,15 @@ pub trait Options: Sized {
         Ok(())
     }
 
-    /// Returns the keys that have no effect, given the values of the other keys.
+    /// Returns an error for each key that has no effect, given the values of the other keys.
     ///
-    /// Setting such a key, in a scenario to another value than the preset's or in a command, is an error.
+    /// Such an error applies only if a command sets the key, or a scenario sets it to another value than the preset's.
     fn unused(&self) -> Vec<OptionError> {
         Vec::new()
     }
 }
 
-/// Returns an error for `key` unless `holds`. `condition` is a text such as `shorten = "step"`.
+/// Returns an error that `key` has no effect without `condition`, a text such as `shorten = "step"`. `None` if `holds`.
 #[must_use]
 pub fn unused_unless(holds: bool, key: &'static str, condition: &str) -> Option<OptionError> {
     (!holds).then(|| {
@@ -46,7 +46,7 @@ pub struct OptionError {
     pub key: &'static str,
     /// Tables within the options that contain the key, outermost first; empty if the key is not in a table.
     pub tables: Vec<&'static str>,
-    /// What is wrong and what is allowed, without the key.
+    /// Message of what is wrong and what is allowed, without the key.
     pub message: String,
     /// Valid value in the notation of a scenario, for a key without preset. The error for a missing key includes it.
     pub example: Option<String>,
@@ -90,29 +90,31 @@ pub fn check_range<T: PartialOrd + Display>(
     Err(OptionError::new(key, format!("{value} is out of range: from {} to {}", range.start(), range.end())))
 }
 
-/// Set of algorithms of one category, distinguished by the key `kind`. Implemented by [`registry!`](crate::registry).
+/// Options of one of the algorithms of a category, such as queues. The key `kind` of a scenario selects the algorithm.
+/// Implemented by [`registry!`](crate::registry).
 pub trait Registry: Sized + Clone {
-    /// Category, for messages: `"queue"`.
+    /// Name of the category for messages, such as `"queue"`.
     const WHAT: &'static str;
-    /// Names of the algorithms.
+    /// Names of all algorithms of the category: the values of the key `kind`.
     const KINDS: &'static [&'static str];
-    /// Word and key that together form a kind: with `("dccp", "ccid")` the kind `dccp-3` is written `kind = "dccp",
-    /// ccid = 3`.
+    /// Word and key that together name an algorithm, if any: with `("dccp", "ccid")` the kind `dccp-3` is written `kind
+    /// = "dccp", ccid = 3`.
     const NUMBERED: Option<(&'static str, &'static str)> = None;
 
-    /// Returns the kind.
+    /// Returns the name of the algorithm: the value of the key `kind`.
     fn kind(&self) -> &'static str;
 
-    /// Returns the options of `kind` under a dialect; `None` if the kind is unknown.
+    /// Returns the default options of the algorithm called `kind` under `dialect`; `None` if there is no such
+    /// algorithm.
     fn preset(kind: &str, dialect: Dialect) -> Option<Self>;
 
-    /// Calls [`Options::check`] of the kind.
+    /// Checks these options with [`Options::check`].
     ///
     /// # Errors
-    /// Returns the error of [`Options::check`].
+    /// Returns the error of [`Options::check`]: the first invalid key.
     fn check(&self) -> Result<(), OptionError>;
 
-    /// Calls [`Options::unused`] of the kind.
+    /// Returns an error for each key without effect, as [`Options::unused`] does.
     fn unused(&self) -> Vec<OptionError> {
         Vec::new()
     }
@@ -150,8 +152,9 @@ pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars
     schemars::json_schema!({ "oneOf": one_of })
 }
 
-/// Declares the algorithms of one category, one per line: `"kind" => Variant(options type, machine type)`. A last line
-/// `; from code "kind" => ..` declares one that only code can create: no scenario can name it, and the schema omits it.
+/// Declares the algorithms of one category, one per line: `"kind" => Variant(options type, machine type)`. The machine
+/// is the state of a running algorithm. A last line `; from code "kind" => ..` declares one that only code can create:
+/// no scenario can name it, and the schema omits it.
 ///
 /// Generates the option enum with [`Registry`](crate::Registry) and, if the declaring crate has the feature `schema`
 /// on, `SchemaRegistry`, `Serialize` and `JsonSchema`; the machine enum with one variant per kind; and a macro for
@@ -175,15 +178,15 @@ macro_rules! __registry {
         $(#[$options_meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $Options {
-            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($opts), )+
-            $( #[doc = "Created by code only; no scenario can name it."] $Code($code_opts), )?
+            $( #[doc = concat!("Options of the algorithm that `kind = \"", $kind, "\"` selects.")] $Variant($opts), )+
+            $( #[doc = "Options of an algorithm that only code can select, no scenario."] $Code($code_opts), )?
         }
 
         $(#[$machine_meta])*
         #[derive(Debug)]
         pub enum $Machine $(<$G>)? {
-            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($machine), )+
-            $( #[doc = "Created by code only; no scenario can name it."] $Code($code_machine), )?
+            $( #[doc = concat!("State of the algorithm that `kind = \"", $kind, "\"` selects.")] $Variant($machine), )+
+            $( #[doc = "State of an algorithm that only code can select, no scenario."] $Code($code_machine), )?
         }
 
         #[allow(unused_macros)]

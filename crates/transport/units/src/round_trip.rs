@@ -10,7 +10,7 @@ pub struct RoundTripEstimate {
 }
 
 impl RoundTripEstimate {
-    /// Adds a sample. The first sample R sets the mean to R and the deviation to R/2.
+    /// Adds a round-trip sample. The first sample R sets SRTT to R and RTTVAR to R/2.
     #[inline]
     pub fn sample(&mut self, r: Duration) {
         let mean = match self.mean {
@@ -64,7 +64,7 @@ pub struct TickedRoundTripEstimate {
 }
 
 impl TickedRoundTripEstimate {
-    /// Adds a sample in ticks, at least 1.
+    /// Adds a round-trip sample in ticks; values below 1 count as 1.
     #[inline]
     pub fn sample(&mut self, ticks: i64) {
         let ticks = ticks.clamp(1, i64::MAX / 64);
@@ -77,8 +77,8 @@ impl TickedRoundTripEstimate {
         self.deviation4 = (self.deviation4 + error.abs() - (self.deviation4 >> 2)).max(1);
     }
 
-    /// Adds a sample by the rule of Linux: a round trip far below the mean raises the deviation by an eighth only
-    /// (Linux 2.6 `tcp_rtt_estimator`; ns-2.35 tcp/tcp-linux.cc, `rtt_update`).
+    /// Adds a round-trip sample in ticks by the rule of Linux: a sample below SRTT by more than RTTVAR raises RTTVAR by
+    /// only an eighth of the usual increase (Linux 2.6 `tcp_rtt_estimator`; ns-2.35 tcp/tcp-linux.cc, `rtt_update`).
     pub fn sample_linux(&mut self, ticks: i64) {
         let ticks = ticks.clamp(1, i64::MAX / 64);
         if self.mean8 == 0 {

@@ -104,7 +104,8 @@ impl Duration {
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
-    /// Rounds seconds to the nearest nanosecond. Negative numbers and NaN become zero; larger values [`Duration::MAX`].
+    /// Rounds seconds to the nearest nanosecond. Negative numbers and NaN become zero. Values above 584 years become
+    /// [`Duration::MAX`].
     #[must_use]
     pub fn from_secs_f64(seconds: f64) -> Self {
         // `as` saturates, and converts NaN to zero.

@@ -19,11 +19,11 @@ pub(crate) struct EndpointOptions {
     /// Disable DTLS. On-path attackers can then read and forge packets. Both endpoints must set this option.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// Rate controller of the connection. tfrc: smooth rate of the TCP throughput equation. tcp-like: window of SACK
-    /// TCP. tfrc-sp: as tfrc, for small packets. Experimental controllers, which both endpoints must set: udpm (the
-    /// receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the rate),
-    /// spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none (no
-    /// rate control). Options are the keys of the controller in a scenario, such as `udpm,levels=5` for five rates
+    /// Rate controller of the connection. tfrc: smooth rate of the TCP throughput equation. tcp-like: congestion window
+    /// as in TCP with SACK. tfrc-sp: tfrc for small packets. Experimental controllers, which both endpoints must set:
+    /// udpm (the receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the
+    /// rate), spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none
+    /// (no rate control). Options are the keys of the controller in a scenario, such as `udpm,levels=5` for five rates
     /// [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
@@ -32,25 +32,26 @@ pub(crate) struct EndpointOptions {
     #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate, allow_hyphen_values = true)]
     pub(crate) line_rate: Option<Rate>,
     /// Loss filter for the data that this endpoint receives: only losses that the filter attributes to congestion
-    /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: as far as
-    /// losses are more frequent with long queues or high rates. zigzag: losses followed by a long one-way delay. mbiaz:
-    /// losses that the time between arrivals does not explain. spike: losses while one-way delays are near their
+    /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: the part of
+    /// the losses that longer queues or higher sending rates explain. zigzag: losses followed by a long one-way delay.
+    /// mbiaz: losses that the time between arrivals does not explain. spike: losses while one-way delays are near their
     /// maximum. This option selects the controller tfrc-filtered, which the peer must select, too, with --controller
     /// tfrc-filtered or --loss-filter [default: no filter; every loss reduces the rate].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
     pub(crate) loss_filter: Option<String>,
-    /// Gap between the packets that this endpoint sends. fixed: a constant gap, 1ms unless `spacing` is set. ad-hoc:
-    /// the gap doubles after a loss and becomes shorter without one. damped: as ad-hoc, but a loss after a shortening
-    /// only restores the gap before it. equation: even gaps at the rate of tfrc. This option selects the controller
-    /// spacing-fixed (fixed), spacing (ad-hoc, damped) or spacing-equation (equation). The peer must select the same
-    /// controller, with --controller or --spacing [default: the controller decides when to send].
+    /// Gap between the packets that this endpoint sends. fixed: a constant gap, 1ms unless the key `spacing` sets
+    /// another. ad-hoc: the gap doubles after a loss and becomes shorter without one. damped: as ad-hoc, but a loss
+    /// attributed to a shortening of the gap only restores the previous gap. equation: even gaps at the rate of tfrc.
+    /// This option selects the controller spacing-fixed (fixed), spacing (ad-hoc, damped) or spacing-equation
+    /// (equation). The peer must select the same controller, with --controller or --spacing [default: the controller
+    /// decides when to send].
     #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
     pub(crate) spacing: Option<String>,
     /// Print a line of JSON each second and one at the end.
     #[arg(long)]
     pub(crate) json: bool,
     /// Print only warnings and errors.
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) quiet: bool,
 }
 
@@ -91,7 +92,7 @@ pub(crate) struct RecvOptions {
     #[arg(long)]
     pub(crate) once: bool,
     /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Connections of further senders are
-    /// refused with a Reset ("Too Busy"). Metrics and records add up all senders.
+    /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders.
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
@@ -141,8 +142,9 @@ pub(crate) struct SendOptions {
     /// `resend=true`.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571);
-    /// see also --chunk. A full send queue blocks the writer, unless --expires is set.
+    /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571).
+    /// With --chunk, there are no lengths. A full send queue blocks the program that writes to standard input; with
+    /// --expires and without --chunk, the queue drops datagrams instead.
     #[arg(long)]
     pub(crate) stdin: bool,
     /// Send the UDP datagrams that arrive at this local address.
@@ -155,8 +157,8 @@ pub(crate) struct SendOptions {
     /// packet, with --stdin the length before each datagram].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
-    /// Stop after this time, such as 60s. Queued datagrams are sent for one more second [default: when all data of the
-    /// source is sent].
+    /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second
+    /// [default: when all data of the source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Seed of the random number generator of --model.
@@ -223,8 +225,9 @@ pub(crate) struct WatchOptions {
 /// Send queue.
 #[derive(Debug, Args)]
 pub(crate) struct QueueOptions {
-    /// Send queue, with keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default sends by
-    /// priority, then by expiry, and drops datagrams that would arrive too late, except the last [default: sfdps2].
+    /// Send queue: its kind, and keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default
+    /// sends by priority, then by expiry. It drops datagrams that would arrive too late, except the last one in the
+    /// queue [default: sfdps2].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
 }
@@ -232,18 +235,20 @@ pub(crate) struct QueueOptions {
 /// Properties of datagrams to which no rule applies.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MediaOptions {
-    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b.
+    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b. A matching rule of `headway
+    /// relay` has precedence.
     #[arg(long, value_name = "KIND", value_parser = kind, default_value = "data")]
     pub(crate) kind: MediaKind,
-    /// Priority of the datagrams, from 0 (highest) to 255.
+    /// Priority of the datagrams, from 0 (highest) to 255. A matching rule of `headway relay` has precedence.
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
-    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue [default: unlimited].
+    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue. A matching rule of
+    /// `headway relay` has precedence [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
-    /// Queueing method of these datagrams, in place of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
-    /// score, patient, priority or edf, each with the order and the drops of the send queue of this name [default: the
-    /// method of --queue].
+    /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
+    /// score, patient, priority or edf. It orders and drops datagrams as the send queue of this name. A matching rule
+    /// of `headway relay` has precedence [default: the method of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) method: Option<QueueMethod>,
 }

@@ -110,7 +110,7 @@ mod tests {
             ("udpm,levels=many", "levels"),
             ("udpm,levles=5", "did you mean \"levels\"?"),
             ("udpm,decide=each", "decide"),
-            ("udpm,ladder=[2kbps,1kbps]", "ladder: each rate is greater than the one before"),
+            ("udpm,ladder=[2kbps,1kbps]", "ladder: 1kbps follows 2kbps; expected rates in ascending order"),
             ("udpn,levels=5", "there is no controller \"udpn\"; did you mean \"udpm\"? Known are tcp-like, tfrc"),
             ("spacing", "set --line-rate, such as 100Mbps"),
             ("tfrc,loss_filter=spike", "a filter needs the sender's clock, which only data of tfrc-filtered carries"),

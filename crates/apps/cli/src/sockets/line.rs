@@ -168,8 +168,8 @@ impl Line {
             sending.frame_written(now, media.kind);
         }
         match self.connection.send_all(all) {
-            Ok(first) => {
-                for (at, (number, media)) in (first..).zip(all).enumerate() {
+            Ok(numbers) => {
+                for (at, (number, media)) in numbers.zip(all).enumerate() {
                     sending.written(now, number, media.kind, media.payload.len(), fragments.get(at).copied());
                 }
                 Ok(())

@@ -11,8 +11,24 @@ use headway_scenario::Cell;
 use headway_units::counted;
 use std::collections::BTreeSet;
 
+/// Key of `--plot` for the distribution over the seeds.
+const SEED: &str = "seed";
+
 /// Maximum number of omitted points that the warning lists.
 const MAX_NAMED: usize = 3;
+
+/// Returns the key of `--plot`; `None` for the distribution over the seeds of a sweep without other varied keys.
+pub(super) fn key(results: &ResultTable, over: &str, options: &SweepOptions) -> Result<Option<usize>, Failure> {
+    match results.key(over) {
+        Ok(key) => Ok(Some(key)),
+        Err(_) if results.keys.is_empty() && over == SEED && (options.cdf || options.boxes) => Ok(None),
+        Err(_) if results.keys.is_empty() => Err(Failure::Sweep(format!(
+            "--plot {over}: only the seeds vary; vary a key with --vary KEY=V1,V2, or draw the distribution over the seeds \
+             with --plot {SEED} --cdf or --plot {SEED} --boxes"
+        ))),
+        Err(error) => Err(Failure::Sweep(format!("--plot: {error}"))),
+    }
+}
 
 /// Checks that all values of a key are numbers above 0, as a logarithmic axis requires.
 pub(super) fn check_logarithmic(outline: &ResultTable, over: &str) -> Result<(), Failure> {
@@ -36,11 +52,17 @@ pub(super) fn check_logarithmic(outline: &ResultTable, over: &str) -> Result<(),
 }
 
 /// Returns a warning if no run has a drawable value at some points of a chart.
-fn omitted_points(results: &ResultTable, metric: usize, scale: f64, x: usize, by: Option<usize>) -> Option<String> {
+fn omitted_points(
+    results: &ResultTable,
+    metric: usize,
+    scale: f64,
+    x: Option<usize>,
+    by: Option<usize>,
+) -> Option<String> {
     let mut points: Vec<(String, bool)> = Vec::new();
     for row in &results.rows {
         let value = |key: usize| format!("{}={}", results.keys[key].name, row.values[key]);
-        let name = std::iter::once(x).chain(by.filter(|by| *by != x)).map(value).collect::<Vec<_>>().join(" ");
+        let name = x.into_iter().chain(by.filter(|by| Some(*by) != x)).map(value).collect::<Vec<_>>().join(" ");
         let is_drawn = row.samples(metric).iter().any(|(_, sample)| is_drawable(sample / scale));
         match points.iter_mut().find(|(known, _)| *known == name) {
             Some((_, drawn)) => *drawn |= is_drawn,
@@ -61,24 +83,25 @@ fn omitted_points(results: &ResultTable, metric: usize, scale: f64, x: usize, by
 
 /// Returns a chart for each metric over the key `over`, with a line for each value of `--by`.
 pub(super) fn charts(results: &ResultTable, over: &str, options: &SweepOptions) -> Result<Vec<Figure>, Failure> {
-    let key =
-        |name: &str, option: &str| results.key(name).map_err(|error| Failure::Sweep(format!("{option}: {error}")));
-    let x = key(over, "--plot")?;
-    let by = options.by.as_deref().map(|by| key(by, "--by")).transpose()?;
-    let axis = match results.places(x) {
-        Places::Numbers if options.log_x => XAxis::Logarithm,
-        Places::Numbers => XAxis::Numbers,
-        Places::Names(names) => XAxis::Places(names),
+    let x = key(results, over, options)?;
+    let by = options.by.as_deref().map(|by| results.key(by)).transpose();
+    let by = by.map_err(|error| Failure::Sweep(format!("--by: {error}")))?;
+    let axis = match x.map(|x| results.places(x)) {
+        Some(Places::Numbers) if options.log_x => XAxis::Logarithm,
+        Some(Places::Numbers) => XAxis::Numbers,
+        Some(Places::Names(names)) => XAxis::Places(names),
+        None => XAxis::Places(vec!["all seeds".to_owned()]),
     };
-    let numbers = results.places(x) == Places::Numbers;
-    let values = || results.over(0, x, None).into_iter().flat_map(|line| line.points).map(|point| point.x);
-    let key_unit = results.keys[x].unit.filter(|_| numbers);
-    let (x_title, x_scale) =
-        axis_title(&results.keys[x].name, key_unit, largest(values()), options.style.x_label.as_deref());
+    let over = |metric, by| x.map_or_else(|| over_seeds(results, metric), |x| results.over(metric, x, by));
+    let numbers = matches!(axis, XAxis::Numbers | XAxis::Logarithm);
+    let values = || over(0, None).into_iter().flat_map(|line| line.points).map(|point| point.x);
+    let name_of_x = x.map_or(SEED, |x| results.keys[x].name.as_str());
+    let key_unit = x.and_then(|x| results.keys[x].unit).filter(|_| numbers);
+    let (x_title, x_scale) = axis_title(name_of_x, key_unit, largest(values()), options.style.x_label.as_deref());
     let mut figures = Vec::new();
     let mut files = BTreeSet::new();
     for (metric, name) in results.metrics.iter().enumerate() {
-        let lines = results.over(metric, x, by);
+        let lines = over(metric, by);
         let samples = lines.iter().flat_map(|line| &line.points).flat_map(|point| point.samples.iter().copied());
         // Distributions have the metric on the horizontal axis.
         let label = if options.cdf && !options.boxes { &options.style.x_label } else { &options.style.y_label };
@@ -88,7 +111,7 @@ pub(super) fn charts(results: &ResultTable, over: &str, options: &SweepOptions) 
         }
         let groups = lines.into_iter().map(|line| group(line, x_scale, scale)).collect();
         let sweep = Sweep {
-            name: unused(&mut files, safe_name(&format!("{name}-over-{}", results.keys[x].name))),
+            name: unused(&mut files, safe_name(&format!("{name}-over-{name_of_x}"))),
             title: name.clone(),
             x_title: x_title.clone(),
             y_title,
@@ -105,6 +128,12 @@ pub(super) fn charts(results: &ResultTable, over: &str, options: &SweepOptions) 
         figures.push(chart.draw_styled(&style(&options.style)).map_err(|error| Failure::Plot(error.to_string()))?);
     }
     Ok(figures)
+}
+
+/// Returns the values of all seeds as one point.
+fn over_seeds(results: &ResultTable, metric: usize) -> Vec<Line> {
+    let samples = results.rows.iter().flat_map(|row| row.samples(metric)).map(|(_, sample)| *sample).collect();
+    vec![Line { label: String::new(), points: vec![LinePoint { x: 0.0, samples, number: None }] }]
 }
 
 /// Returns this file name, or a numbered one if another chart uses it. Names of metrics can differ in punctuation only.

@@ -9,14 +9,14 @@ pub(super) struct Node {
     pub(super) row: f64,
 }
 
-/// An arrow from one box to another, or to the same one.
+/// An arrow of a state machine, from one box to another or back to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// Index of the box at the start.
     pub from: usize,
     /// Index of the box at the end.
     pub to: usize,
-    /// Cause and action, one line of text each.
+    /// Lines of text at the arrow: cause and action of the transition.
     pub label: &'static [&'static str],
 }
 

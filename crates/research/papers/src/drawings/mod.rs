@@ -23,9 +23,9 @@ pub use of_papers::{UDPM_RECEIVER, UDPM_SENDER};
 pub struct Drawing {
     /// Name, such as `fig2`; also the name of the file.
     pub name: String,
-    /// Title.
+    /// Title of the figure.
     pub title: String,
-    /// Picture as SVG.
+    /// The figure as SVG text.
     pub svg: String,
 }
 

@@ -98,14 +98,14 @@ const UDPM: &[Figure] = &[
     Figure { name: "fig5", title: "Figure 5: the network with CBR over UDP", what: What::Network("s2.executed.") },
 ];
 
-/// Transitions of Figure 2 of UDPm. Box 0 is the start; box 1 sends.
+/// Transitions of the sender's state machine in Figure 2 of the paper on UDPm. Box 0 is the start; box 1 sends.
 pub const UDPM_SENDER: &[Transition] = &[
     Transition { from: 0, to: 1, label: &["k = 0"] },
     Transition { from: 1, to: 1, label: &["the receiver announces n:", "k = n"] },
 ];
 
-/// Transitions of Figure 3 of UDPm. Box 0 is the start; box 1 waits. The second transition is without congestion, the
-/// third with congestion.
+/// Transitions of the receiver's state machine in Figure 3 of the paper on UDPm. Box 0 is the start; box 1 waits. The
+/// second transition is without congestion, the third with congestion.
 pub const UDPM_RECEIVER: &[Transition] = &[
     Transition { from: 0, to: 1, label: &["k = 0"] },
     Transition { from: 1, to: 1, label: &["no packet lost or marked:", "k = min(k + 1, highest), announce k"] },

@@ -22,18 +22,18 @@ use headway_record::plot::PlotError;
 use headway_units::counted;
 use std::fmt::Write;
 
-/// A paper of the report.
+/// A paper with its results, as input of [`report()`].
 #[derive(Clone, Copy, Debug)]
 pub struct ReportedPaper<'a> {
-    /// Name in commands: the ID or the folder.
+    /// Name of the paper in commands: its ID, or its folder.
     pub name: &'a str,
-    /// Claims.
+    /// Claims of the paper, with its cells, tables and figures.
     pub claims: &'a Claims,
-    /// Means of ns-2.
+    /// Means of ns-2 for the same experiments.
     pub ns2: &'a Reference,
     /// Results of the runs.
     pub results: &'a Results,
-    /// File of the results.
+    /// Source of the results as shown on the page, such as the path of `results.json`.
     pub from: &'a str,
 }
 
@@ -51,7 +51,7 @@ pub enum ReportError {
 /// Content security policy: no scripts, no resources, no forms; only styles in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Returns the page as HTML.
+/// Returns the replication report of these papers as one HTML page.
 ///
 /// # Errors
 /// [`ReportError`]; no input is known to cause one.

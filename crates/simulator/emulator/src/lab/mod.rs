@@ -15,8 +15,10 @@ pub use error::LabError;
 pub use report::LabReport;
 
 use crate::ip_header::{IpHeader, set_ecn};
+use crate::namespace;
 use crate::shell::ShellError;
-use crate::shell::namespace;
+use crate::spin::Spin;
+use crate::urgency::{Urgency, cpu_time};
 use crate::waiter::Waiter;
 use addresses::{End, address};
 use headway_net::Clock;
@@ -25,7 +27,6 @@ use headway_scenario::{ExternalOptions, Flow, Scenario};
 use headway_sim::{ExternalPacket, FlowStart, Observer, RunError, Simulation};
 use headway_units::{Duration, Instant};
 use kernel_tcp::KernelTcp;
-use nix::time::{ClockId, clock_gettime};
 use node::Node;
 use program::{Program, ProgramCommand};
 use std::collections::BTreeMap;
@@ -45,8 +46,6 @@ const MAX_PACKETS: usize = 1 << 17;
 const BATCH: usize = 64;
 /// Time between two returns to the caller, which writes the record.
 const SLICE: Duration = Duration::from_millis(200);
-/// Time before an event for which the thread polls instead of sleeping: a timer is late by about this time.
-const SPIN: Duration = Duration::from_micros(80);
 
 /// Options of a lab.
 #[derive(Clone, Debug)]
@@ -79,8 +78,9 @@ impl LabRights {
 #[derive(Debug)]
 pub struct Lab {
     bound: Duration,
-    /// Started by the first call of [`advance`](Self::advance).
-    clock: Option<Clock>,
+    /// Clock and scheduling of the thread, from the first call of [`advance`](Self::advance).
+    running: Option<(Clock, Urgency)>,
+    spin: Spin,
     nodes: Vec<Node>,
     /// Flow of the scenario and the nodes of its ends, by the number in [`addresses`].
     flows: Vec<ExternalFlow>,
@@ -170,7 +170,8 @@ impl Lab {
         schedule.sort_by_key(|(at, number, _)| std::cmp::Reverse((*at, *number)));
         Ok(Self {
             bound: options.bound,
-            clock: None,
+            running: None,
+            spin: Spin::new(),
             nodes,
             flows,
             waiter,
@@ -190,7 +191,21 @@ impl Lab {
     /// # Errors
     /// Those of the simulation.
     pub fn advance<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>) -> Result<bool, RunError> {
-        let clock = *self.clock.get_or_insert_with(Clock::new);
+        let (clock, mut urgency) = self.running.take().unwrap_or_else(|| {
+            let clock = Clock::new();
+            (clock, Urgency::raise(clock.now()))
+        });
+        let ended = self.advance_slice(simulation, clock, &mut urgency);
+        self.running = Some((clock, urgency));
+        ended
+    }
+
+    fn advance_slice<O: Observer>(
+        &mut self,
+        simulation: &mut Simulation<'_, O>,
+        clock: Clock,
+        urgency: &mut Urgency,
+    ) -> Result<bool, RunError> {
         let slice_end = clock.now() + SLICE;
         let mut ready = Vec::new();
         loop {
@@ -209,9 +224,13 @@ impl Lab {
             if now >= slice_end {
                 return Ok(false);
             }
-            let sleep = until.since(now).as_nanos().saturating_sub(SPIN.as_nanos());
-            if let Err(error) = self.waiter.wait(now, now + Duration::from_nanos(sleep), &mut ready) {
+            urgency.check(now);
+            let wake = now + until.since(now).saturating_sub(self.spin.time());
+            if let Err(error) = self.waiter.wait(now, wake, &mut ready) {
                 self.failure = Some(ShellError::Link(error));
+            }
+            if wake > now && ready.is_empty() {
+                self.spin.observe(clock.now().since(wake));
             }
             for node in ready.drain(..) {
                 self.receive(node as usize, simulation, clock)?;
@@ -224,15 +243,18 @@ impl Lab {
     /// # Errors
     /// A device failed during the run.
     pub fn finish(mut self) -> Result<LabReport, LabError> {
+        let cpu_time = cpu_time();
+        let elapsed_s = self.running.take().map_or(0.0, |(clock, mut urgency)| {
+            urgency.lower();
+            clock.now().as_secs_f64()
+        });
         self.ends.iter().for_each(Ends::stop);
         let mut report = std::mem::take(&mut self.report);
         for (ends, flow) in self.ends.drain(..).zip(&self.flows) {
             ends.finish(&flow.name, &mut report.failures);
         }
-        let elapsed_s = self.clock.map_or(0.0, |clock| clock.now().as_secs_f64());
-        let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(std::time::Duration::ZERO, Into::into);
         report.elapsed_s = elapsed_s;
-        report.cpu_share = cpu.as_secs_f64() / elapsed_s.max(1e-3);
+        report.cpu_share = cpu_time.as_secs_f64() / elapsed_s.max(1e-3);
         report.release_error_s = self.release_error.summary();
         report.unread_packets = self.nodes.iter().map(Node::unread_packets).sum();
         match self.failure {

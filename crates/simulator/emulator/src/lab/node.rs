@@ -1,8 +1,8 @@
 //! Nodes of a lab: network namespaces with one TUN device each.
 
+use crate::namespace;
 use crate::shell::device::{self, Device};
 use crate::shell::error::ShellError;
-use crate::shell::namespace;
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 
 use super::error::LabError;
 use super::node::Node;
-use crate::shell::{ShellError, namespace};
+use crate::namespace;
+use crate::shell::ShellError;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;

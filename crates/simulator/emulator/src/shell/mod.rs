@@ -10,7 +10,6 @@ mod forward;
 mod guard;
 mod init;
 mod name_server;
-pub(crate) mod namespace;
 mod path;
 mod report;
 
@@ -21,6 +20,8 @@ pub use path::PathReport;
 pub use report::ShellReport;
 
 use crate::emulator::{self, Emulator};
+use crate::namespace;
+use crate::recorder::{PacketSink, Recorder};
 use block::{Block, Side};
 use device::Device;
 use forward::Port;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
+use std::time::SystemTime;
 
 /// MTU of the devices, in bytes (RFC 894), unless the link has an MTU.
 const DEFAULT_MTU: u32 = 1500;
@@ -76,6 +78,7 @@ pub struct Shell {
     uplink: Direction,
     downlink: Direction,
     guard: Option<Guard>,
+    recorder: Option<Recorder>,
 }
 
 /// Thread in the network namespace of a device, and its sender.
@@ -104,7 +107,8 @@ impl Shell {
     /// Starts a command behind a link. `ties`, `directions` and `seed` are those of
     /// [`Emulator::new`](crate::Emulator::new): out of the namespace, then into it. Without privileges the process must
     /// have a single thread, and it gets a user namespace. Unless the shell is inside another one, the environment
-    /// variable `HEADWAY_HOST` of the command is the address of the gateway.
+    /// variable `HEADWAY_HOST` of the command is the address of the gateway. `sinks` record the packets; the number of a
+    /// direction is its index.
     ///
     /// # Errors
     /// Missing rights, and failures of the kernel.
@@ -113,6 +117,7 @@ impl Shell {
         ties: Ties,
         directions: [(&str, &Arc<Config>); 2],
         seed: u64,
+        sinks: Vec<Box<dyn PacketSink>>,
         command: &[OsString],
     ) -> Result<Self, ShellError> {
         let mtu = mtu(directions.map(|(_, config)| &**config));
@@ -132,9 +137,13 @@ impl Shell {
         let needs_guard = !is_user_namespace && !block.is_nested();
         let guard = needs_guard.then(|| Guard::start(&options.program, block)).transpose().map_err(ShellError::Link)?;
         let clock = Clock::new();
+        let recorder = (!sinks.is_empty()).then(|| Recorder::start(sinks, time_of_day())).transpose();
+        let recorder = recorder.map_err(ShellError::Link)?;
         let start = |direction: emulator::Direction, from: &Arc<Device>, to: &Arc<Device>| {
             let link = Emulator::new(ties, directions, seed);
-            let path = Path { direction, from: Arc::clone(from), to: Arc::clone(to), link, clock, mtu: mtu as usize };
+            let tap = recorder.as_ref().map(|recorder| recorder.tap(direction as usize));
+            let (from, to) = (Arc::clone(from), Arc::clone(to));
+            let path = Path { direction, from, to, link, clock, mtu: mtu as usize, tap };
             let stop = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC)?);
             let run = {
                 let stop = Arc::clone(&stop);
@@ -146,7 +155,7 @@ impl Shell {
         let downlink = start(emulator::Direction::ToClient, &outer_device, &inner_device).map_err(ShellError::Link)?;
         // The command starts when the link runs.
         let _ = inner.sender.send(());
-        Ok(Self { clock, bound: options.bound, init, outer, inner, uplink, downlink, guard })
+        Ok(Self { clock, bound: options.bound, init, outer, inner, uplink, downlink, guard, recorder })
     }
 
     /// Returns why the command of root cannot reach the outside.
@@ -198,12 +207,13 @@ impl Shell {
             Ok(PathReport { unread_packets, ..report })
         };
         let elapsed = self.clock.now();
-        let uplink = finish(self.uplink, unread_packets)?;
-        let downlink = finish(self.downlink, unread_downlink)?;
-        if let Some(guard) = self.guard {
-            guard.finish().map_err(ShellError::Link)?;
-        }
-        Ok((status.map_err(ShellError::Link)?, ShellReport::new(elapsed, uplink, downlink, self.bound)))
+        let uplink = finish(self.uplink, unread_packets);
+        let downlink = finish(self.downlink, unread_downlink);
+        let unwritten = self.recorder.map(|recorder| recorder.finish(elapsed)).unwrap_or_default();
+        let guarded = self.guard.map_or(Ok(()), Guard::finish);
+        let report = ShellReport::new(elapsed, uplink?, downlink?, self.bound, &unwritten);
+        guarded.map_err(ShellError::Link)?;
+        Ok((status.map_err(ShellError::Link)?, report))
     }
 }
 
@@ -300,6 +310,13 @@ fn init_command(program: &std::path::Path, nameserver: Option<Ipv4Addr>, command
     init.arg(nameserver.map_or_else(|| "-".to_owned(), |address| address.to_string()));
     init.args(command);
     init
+}
+
+/// Returns the time since 1970.
+#[expect(clippy::disallowed_methods, reason = "captures have the time of day")]
+fn time_of_day() -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Duration::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Returns the MTU of the devices: the smaller one of both directions.

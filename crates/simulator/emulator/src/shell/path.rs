@@ -2,14 +2,16 @@
 
 use super::device::Device;
 use super::error::ShellError;
-use crate::emulator::{Departure, Direction, DirectionCounts, Emulator, Packet};
+use crate::emulator::{Departure, Direction, DirectionCounts, Dropped, Emulator, Packet};
 use crate::ip_header::{IpHeader, set_ecn};
+use crate::recorder::Tap;
+use crate::spin::Spin;
+use crate::urgency::{Urgency, cpu_time};
 use crate::waiter::Waiter;
 use headway_net::Clock;
 use headway_record::{DelaySummary, Histogram, LinkLabel};
-use headway_units::{Dscp, Duration, Ecn};
+use headway_units::{Dscp, Duration, Ecn, Instant};
 use nix::sys::eventfd::EventFd;
-use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -22,8 +24,6 @@ const STOP: u64 = 1;
 const BATCH: usize = 64;
 /// Longest wait, so that the thread notices in time that it did not run.
 const MAX_WAIT: Duration = Duration::from_millis(100);
-/// Time before a departure for which the thread polls instead of sleeping: a timer is late by about this time.
-const SPIN: Duration = Duration::from_micros(80);
 /// A packet of at most this size is copied into memory of its size; larger packets keep their buffer.
 const COPIED_BYTES: usize = 256;
 
@@ -47,6 +47,15 @@ pub struct PathReport {
     pub unsent_packets: u64,
     /// Packets that the kernel dropped before the link, because the emulator did not read them in time.
     pub unread_packets: u64,
+    /// Events that captures and logs do not have, because they were not written fast enough.
+    pub unrecorded_events: u64,
+}
+
+/// Packet on the link.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    arrived_at: Instant,
+    bytes: Vec<u8>,
 }
 
 /// Direction of the link.
@@ -54,9 +63,11 @@ pub(super) struct Path {
     pub(super) direction: Direction,
     pub(super) from: Arc<Device>,
     pub(super) to: Arc<Device>,
-    pub(super) link: Emulator<Vec<u8>>,
+    pub(super) link: Emulator<Frame>,
     pub(super) clock: Clock,
     pub(super) mtu: usize,
+    /// Receives the events of the packets, for captures and logs.
+    pub(super) tap: Option<Tap>,
 }
 
 impl Path {
@@ -71,35 +82,43 @@ impl Path {
             Ok(waiter)
         });
         let mut waiter = waiter.map_err(ShellError::Link)?;
-        let mut sender = Sender { errors: Histogram::default(), unsent: 0 };
+        if self.tap.is_some() {
+            self.link.keep_dropped();
+        }
+        let mut sent = Sent { errors: Histogram::default(), unsent: 0 };
         let (mut ready, mut buffer) = (Vec::new(), vec![0; self.mtu]);
-        let mut longest_stall = Duration::ZERO;
+        let (mut longest_stall, mut spin) = (Duration::ZERO, Spin::new());
+        let mut urgency = Urgency::raise(self.clock.now());
         // Time at which the thread is due to run.
         let mut due = self.clock.now();
         while !ready.contains(&STOP) {
             longest_stall = longest_stall.max(self.clock.now().since(due));
-            sender.send_due(&mut self.link, &self.to, self.clock)?;
+            self.send_due(&mut sent)?;
             let now = self.clock.now();
+            urgency.check(now);
             let until = self.link.poll_timeout().map_or(now + MAX_WAIT, |at| at.min(now + MAX_WAIT));
             due = until.max(now);
-            let sleep = until.since(now).as_nanos().saturating_sub(SPIN.as_nanos());
-            waiter.wait(now, now + Duration::from_nanos(sleep), &mut ready).map_err(ShellError::Link)?;
+            let wake = now + until.since(now).saturating_sub(spin.time());
+            waiter.wait(now, wake, &mut ready).map_err(ShellError::Link)?;
+            if wake > now && ready.is_empty() {
+                spin.observe(self.clock.now().since(wake));
+            }
             if ready.contains(&DEVICE) {
                 self.receive(&mut buffer)?;
             }
         }
-        let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(std::time::Duration::ZERO, Into::into);
         let label = LinkLabel { name: String::new(), from: String::new(), to: String::new() };
         let summary = self.link.summary(self.direction, label, self.clock.now());
         Ok(PathReport {
             counts: self.link.counts(self.direction),
             mean_queue_packets: summary.mean_queue_packets,
             peak_queue_packets: summary.peak_queue_packets,
-            release_error_s: sender.errors.summary(),
+            release_error_s: sent.errors.summary(),
             longest_stall_s: longest_stall.as_secs_f64(),
-            cpu_share: cpu.as_secs_f64() / self.clock.now().as_secs_f64().max(1e-3),
-            unsent_packets: sender.unsent,
+            cpu_share: cpu_time().as_secs_f64() / self.clock.now().as_secs_f64().max(1e-3),
+            unsent_packets: sent.unsent,
             unread_packets: 0,
+            unrecorded_events: self.tap.as_ref().map_or(0, Tap::lost_events),
         })
     }
 
@@ -121,42 +140,59 @@ impl Path {
             let header = IpHeader::read(&bytes);
             let (ecn, dscp, flow) =
                 header.map_or((Ecn::NotEct, Dscp::CS0, 0), |header| (header.ecn, header.dscp, header.flow));
-            let packet = Packet { size: length as u32, ecn, dscp, flow, payload: bytes };
-            self.link.handle(self.clock.now(), self.direction, packet);
+            let now = self.clock.now();
+            if let Some(tap) = &mut self.tap {
+                tap.arrived(now, &bytes);
+            }
+            let payload = Frame { arrived_at: now, bytes };
+            self.link.handle(now, self.direction, Packet { size: length as u32, ecn, dscp, flow, payload });
+            self.record_drops();
         }
         Ok(())
     }
-}
 
-/// Sends packets that have left the link.
-struct Sender {
-    errors: Histogram,
-    unsent: u64,
-}
-
-impl Sender {
-    fn send_due(&mut self, link: &mut Emulator<Vec<u8>>, to: &Device, clock: Clock) -> Result<(), ShellError> {
-        let mut now = clock.now();
+    /// Sends the packets that have left the link.
+    fn send_due(&mut self, sent: &mut Sent) -> Result<(), ShellError> {
+        let mut now = self.clock.now();
         for _ in 0..BATCH {
-            let Some(Departure { at, packet: Packet { ecn, payload: mut bytes, .. }, .. }) = link.poll_transmit(now)
-            else {
-                break;
-            };
+            let departure = self.link.poll_transmit(now);
+            self.record_drops();
+            let Some(Departure { at, packet: Packet { ecn, payload, .. }, .. }) = departure else { break };
+            let Frame { arrived_at, mut bytes } = payload;
             if ecn == Ecn::Ce {
                 set_ecn(&mut bytes, ecn);
             }
-            match to.tun.send(&bytes) {
+            match self.to.tun.send(&bytes) {
                 Ok(_) => {
-                    now = clock.now();
-                    self.errors.record(now.since(at).as_nanos());
+                    now = self.clock.now();
+                    sent.errors.record(now.since(at).as_nanos());
                 }
                 Err(error) if matches!(error.raw_os_error(), Some(code) if code == nix::errno::Errno::EBADFD as i32) => {
-                    return Err(ShellError::Device { device: to.name.clone(), error });
+                    return Err(ShellError::Device { device: self.to.name.clone(), error });
                 }
                 // The device is set down, or the kernel has no memory for the packet.
-                Err(_) => self.unsent += 1,
+                Err(_) => sent.unsent += 1,
+            }
+            if let Some(tap) = &mut self.tap {
+                tap.departed(at, arrived_at, bytes);
             }
         }
         Ok(())
     }
+
+    /// Records the packets that the link has dropped.
+    fn record_drops(&mut self) {
+        let Some(tap) = &mut self.tap else { return };
+        while let Some(Dropped { at, cause, packet, .. }) = self.link.poll_dropped() {
+            let Frame { arrived_at, bytes } = packet.payload;
+            tap.dropped(at, arrived_at, cause, bytes);
+        }
+    }
+}
+
+/// Packets that have left the link.
+struct Sent {
+    /// Release errors, in ns.
+    errors: Histogram,
+    unsent: u64,
 }

@@ -1,6 +1,7 @@
 //! The report of a shell: both directions of the link, and whether the run is valid.
 
 use super::path::PathReport;
+use crate::recorder::RecordError;
 use headway_units::{Duration, Instant, counted};
 use serde::Serialize;
 
@@ -25,8 +26,14 @@ pub struct ShellReport {
 }
 
 impl ShellReport {
-    pub(super) fn new(now: Instant, uplink: PathReport, downlink: PathReport, bound: Duration) -> Self {
-        let mut faults = Vec::new();
+    pub(super) fn new(
+        now: Instant,
+        uplink: PathReport,
+        downlink: PathReport,
+        bound: Duration,
+        unwritten: &[RecordError],
+    ) -> Self {
+        let mut faults: Vec<String> = unwritten.iter().map(ToString::to_string).collect();
         for (direction, report) in [("uplink", &uplink), ("downlink", &downlink)] {
             if let Some(error) = &report.release_error_s
                 && error.p99 > bound.as_secs_f64()
@@ -41,13 +48,18 @@ impl ShellReport {
                 let stall = Duration::from_secs_f64(report.longest_stall_s);
                 faults.push(format!("{direction}: the emulator did not run for {stall}; at most {max_stall} is valid"));
             }
-            for (count, what) in [
-                (report.counts.no_room_packets, "dropped because the emulator's memory was full"),
-                (report.unsent_packets, "refused by the kernel after the link"),
-                (report.unread_packets, "dropped by the kernel before the link"),
+            for (count, noun, what) in [
+                (report.counts.no_room_packets, "packet", "dropped because the emulator's memory was full"),
+                (report.unsent_packets, "packet", "refused by the kernel after the link"),
+                (report.unread_packets, "packet", "dropped by the kernel before the link"),
+                (
+                    report.unrecorded_events,
+                    "event",
+                    "not recorded because the captures and logs were written too slowly",
+                ),
             ] {
                 if count > 0 {
-                    faults.push(format!("{direction}: {} {what}", counted(count, "packet")));
+                    faults.push(format!("{direction}: {} {what}", counted(count, noun)));
                 }
             }
         }
@@ -68,17 +80,19 @@ mod tests {
         let error = DelaySummary { mean: 1e-5, p50: 1e-5, p95: 2e-5, p99: 5e-4, max: 0.2 };
         let path = PathReport { release_error_s: Some(error), longest_stall_s: 0.0499, ..PathReport::default() };
         let report = |uplink: &PathReport, bound| {
-            ShellReport::new(Instant::from_secs(1), uplink.clone(), PathReport::default(), Duration::from_micros(bound))
+            let bound = Duration::from_micros(bound);
+            ShellReport::new(Instant::from_secs(1), uplink.clone(), PathReport::default(), bound, &[])
         };
         assert!(report(&path, 500).valid);
         let late = report(&path, 499);
         let message = "uplink: the 99th percentile of the release error is 500us, above the bound of 499us";
         assert!(!late.valid);
         assert_eq!(late.faults, [message]);
-        let mut lossy = PathReport { longest_stall_s: 5.0, unsent_packets: 1, unread_packets: 2, ..path };
+        let mut lossy =
+            PathReport { longest_stall_s: 5.0, unsent_packets: 1, unread_packets: 2, unrecorded_events: 4, ..path };
         lossy.counts.no_room_packets = 3;
         let faults = report(&lossy, 500).faults;
-        assert_eq!(faults.len(), 4, "{faults:?}");
+        assert_eq!(faults.len(), 5, "{faults:?}");
         assert_eq!(faults[0], "uplink: the emulator did not run for 5s; at most 50ms is valid");
     }
 }

@@ -13,7 +13,7 @@ use range::{MAX_DELAY, check_positive, nanos};
 registry! {
     /// The distribution of the additional delay of packets, and its options.
     options JitterOptions;
-    /// A running distribution.
+    /// A running distribution of jitter.
     machine Distribution;
     what "jitter"; dispatch each;
     "exponential" => Exponential(exponential::Options, exponential::Exponential),
@@ -38,7 +38,7 @@ impl Distribution {
 }
 
 impl JitterOptions {
-    /// Returns whether a packet that would overtake another one arrives with it.
+    /// Returns whether a packet that would overtake another one arrives with it instead (`keeps_order`).
     #[must_use]
     pub fn keeps_order(&self) -> bool {
         Distribution::new(self).options().1

@@ -5,7 +5,7 @@ use crate::correlated::{self, Correlated};
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "uniform"`.
+/// Options of a jitter of `kind = "uniform"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -4,14 +4,14 @@ use super::Place;
 use headway_units::{Dialect, Duration, Instant, OptionError, Probability, Random};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "bernoulli"`.
+/// Options of a loss model of `kind = "bernoulli"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Loss probability of a packet. Required, unless `changes` set it later; 0 until then.
+    /// Loss probability of a packet until the first of `changes`. Required without `changes`; with them, 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// Where packets are lost.
+    /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
     /// Changes of the probability, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -24,7 +24,7 @@ pub struct Options {
 pub struct Change {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Loss probability of a packet from then on.
+    /// Loss probability of a packet from the time of the change on.
     pub probability: Probability,
 }
 

@@ -21,7 +21,8 @@ use super::Place;
 use headway_units::{Dialect, OptionError, Probability, Random};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "gilbert-elliott"`: `mean` and `run`, or `to_bad` and `to_good` with the losses of each state.
+/// Options of a loss model of `kind = "gilbert-elliott"`: `mean` and `run`, or `to_bad` and `to_good` with the loss
+/// probability of each state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -43,7 +44,7 @@ pub struct Options {
     /// Loss probability of a packet in the bad state (netem's `1-h`); 1 if absent. Requires `to_bad` and `to_good`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_bad: Option<Probability>,
-    /// Where packets are lost.
+    /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
 }
 

@@ -5,13 +5,13 @@ use super::Place;
 use headway_units::{Dialect, OptionError};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "list"`.
+/// Options of a loss model of `kind = "list"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Positions of the lost packets, from 0; in any order, without duplicates.
+    /// Positions of the lost packets among the packets at the channel, from 0; in any order, without duplicates.
     pub packets: Vec<u64>,
-    /// Where packets are lost.
+    /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
 }
 

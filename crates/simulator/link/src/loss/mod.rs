@@ -39,7 +39,7 @@ impl Loss {
         }
     }
 
-    /// Returns where the model drops packets.
+    /// Returns where on the link the model loses packets.
     #[must_use]
     pub fn place(&self) -> Place {
         each!(self, loss => loss.place())

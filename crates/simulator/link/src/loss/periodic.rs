@@ -5,32 +5,33 @@ use super::Place;
 use headway_units::{Dialect, OptionError};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "periodic"`.
+/// Options of a loss model of `kind = "periodic"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Period of losses, in packets (ns-2 `period_`); 0 loses none. Required, unless `changes` set it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u64>,
-    /// Position of the first lost packet, from 0. If absent: `every`. (ns-2's `offset_` counts from 1.)
+    /// Position of the first lost packet among the packets at the channel, from 0. If absent: `every`. (ns-2's
+    /// `offset_` counts from 1.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
     /// Number of consecutive packets that are lost each time, at most `every` (ns-2 `burstlen_`).
     pub burst: u64,
-    /// Where packets are lost.
+    /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
     /// Changes of the period, in order of packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// A change of the period.
+/// A change of the period of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// Position of the packet at which the count starts again, from 0.
+    /// Position of the packet, from 0, at which the new period starts. The next loss is `every` packets after it.
     pub packet: u64,
-    /// Period from then on, in packets; 0 loses none.
+    /// Period of losses from this packet on, in packets; 0 loses none.
     pub every: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where on the link a packet is lost.
+/// Where on a link the channel loses packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {

@@ -32,29 +32,29 @@ pub enum LossTrace {
 pub struct LossTraceError {
     /// Line, from 1; `None` for an error of the whole text.
     pub line: Option<u64>,
-    /// The problem.
+    /// What is wrong with the line or the text.
     pub problem: LossTraceProblem,
 }
 
 /// A problem of a loss trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LossTraceProblem {
-    /// Longer than [`LossTrace::LARGEST_TEXT`].
+    /// The text is longer than [`LossTrace::LARGEST_TEXT`].
     #[error("a loss trace of {0} is too long; expected at most 16MiB")]
     TooLong(Bytes),
-    /// It has neither packets nor steps.
+    /// The text has neither packets nor steps.
     #[error("the trace is empty; expected packets, such as 00100, or steps, such as 12.5,0.1")]
     Empty,
     /// A line is neither packets nor a step.
     #[error("\"{0:.40}\" is invalid; expected packets, such as 00100, or seconds and probability, such as 12.5,0.1")]
     Unknown(String),
-    /// It has both packets and steps.
+    /// The text has both packets and steps.
     #[error("a trace cannot have both packets and steps")]
     Mixed,
-    /// Not a time.
+    /// The time of a step is not a time in seconds.
     #[error("\"{0:.40}\" is not a time; expected seconds, such as 12.5")]
     Time(String),
-    /// Not a probability.
+    /// The probability of a step is not from 0 to 1.
     #[error("\"{0:.40}\" is not a probability; expected 0 to 1, such as 0.1")]
     Probability(String),
     /// A step is not later than the previous one.

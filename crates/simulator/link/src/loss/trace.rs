@@ -5,13 +5,14 @@ use headway_units::{Dialect, Instant, OptionError, Random};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Options of `kind = "trace"`.
+/// Options of a loss model of `kind = "trace"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// File with the trace: 0 (delivered) or 1 (lost) for each packet, or lines of seconds and loss probability.
+    /// File with the trace: 0 (delivered) or 1 (lost) for each packet, repeated after the last one; or lines of a time
+    /// in seconds and the loss probability from then on.
     pub file: String,
-    /// Where packets are lost.
+    /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
     /// Contents of the file, set by the caller after reading it; without it no packet is lost.
     #[serde(skip)]

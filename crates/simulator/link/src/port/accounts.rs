@@ -16,14 +16,14 @@ impl Port {
         self.meter.by_flow()
     }
 
-    /// Returns the packet that reaches the far end next.
+    /// Returns the packet that reaches the far end next; `None` if no packet is on the port.
     #[must_use]
     #[inline]
     pub fn first(&self) -> Option<Handle> {
         (self.first != Handle::NONE).then_some(self.first)
     }
 
-    /// Returns the last packet of the list.
+    /// Returns the packet that was offered last and is still on the port; `None` if there is none.
     #[must_use]
     #[inline]
     pub fn last(&self) -> Option<Handle> {
@@ -35,7 +35,8 @@ impl Port {
         (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
     }
 
-    /// Returns the waiting packets and bytes without the packet in transmission, as of the last call with a `now`.
+    /// Returns the numbers of waiting packets and IP bytes, without the packet in transmission, at the time of the last
+    /// call that had a time.
     #[must_use]
     #[inline]
     pub fn waiting(&self) -> (u64, u64) {

@@ -19,7 +19,8 @@ impl Port {
         }
     }
 
-    /// Returns whether packets use the plain path.
+    /// Returns whether the port uses the fast path for plain ports: constant rate and delay, DropTail, no impairments
+    /// and no observers.
     #[must_use]
     #[inline(always)]
     pub fn is_plain(&self) -> bool {

@@ -30,49 +30,53 @@ use std::collections::VecDeque;
 use tin::Tin;
 pub use tins::Tins;
 
-/// Options of `kind = "cake"`. Names as in tc-cake(8) if it has one.
+/// Options of a queue of `kind = "cake"`. Names as in tc-cake(8) if it has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Capacity of all queues together. (`memlimit` counts kernel buffers; this counts IP bytes, or packets.)
     pub limit: QueueSize,
-    /// Rate that the tins share, 1kbps or more: the rate of the link. If absent: weighted round robin (`unlimited`).
+    /// Rate of which each tin has a fraction as its threshold, 1kbps or more; normally the rate of the link. If absent:
+    /// weighted round robin of the tins (`unlimited`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Rate>,
-    /// How DSCPs are mapped to tins (`besteffort`, `precedence`, `diffserv3`, `diffserv4`, `diffserv8`).
+    /// How DSCPs are mapped to tins, the priority classes of CAKE.
     pub tins: Tins,
-    /// Which flows have separate queues, and between which hosts the queue is fair.
+    /// Which packets have separate queues: those of flows, hosts or pairs of hosts. Also selects hosts between which
+    /// CAKE is fair.
     pub isolation: Isolation,
-    /// COBALT's target queueing delay; above 0s. At least 1.5 times the transmission time of the largest packet.
+    /// COBALT's target queueing delay; above 0s. With `bandwidth`, a tin raises it to 1.5 times the transmission time
+    /// of a packet of size `mtu`.
     pub target: Duration,
-    /// COBALT's interval before the first mark or drop (`rtt`); above 0s. At least twice the target.
+    /// COBALT's interval before the first mark or drop (`rtt`); above 0s. A tin raises it to at least twice its target.
     pub interval: Duration,
     /// Whether the very first mark or drop of a queue waits for the interval, as later ones do; if not, it is
     /// immediate (Linux).
     pub first_waits: bool,
-    /// Largest packet, in IP bytes, 256B to 1MiB.
+    /// Size of the largest expected packet, in IP bytes, 256B to 1MiB: determines the targets of the tins and the bytes
+    /// per round of a flow.
     pub mtu: Bytes,
 }
 
-/// Which flows CAKE separates (tc-cake(8), "FLOW ISOLATION PARAMETERS").
+/// Which packets have separate queues, and between which hosts CAKE is fair (tc-cake(8), "FLOW ISOLATION PARAMETERS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// None: one queue.
+    /// One queue for all packets of a tin.
     Flowblind,
-    /// Source hosts.
+    /// A queue for each source host.
     Srchost,
-    /// Destination hosts.
+    /// A queue for each destination host.
     Dsthost,
-    /// Pairs of hosts.
+    /// A queue for each pair of source and destination host.
     Hosts,
-    /// Flows.
+    /// A queue for each flow.
     Flows,
-    /// Flows, with fairness between source hosts.
+    /// A queue for each flow, with fairness between source hosts.
     DualSrchost,
-    /// Flows, with fairness between destination hosts.
+    /// A queue for each flow, with fairness between destination hosts.
     DualDsthost,
-    /// Flows, with fairness between source and between destination hosts.
+    /// A queue for each flow, with fairness between source hosts and between destination hosts.
     TripleIsolate,
 }
 
@@ -155,7 +159,7 @@ impl Cake {
         }
     }
 
-    /// Draws from this stream from now on, to reproduce decisions of another implementation.
+    /// Uses `random` for all further random decisions, to reproduce those of another implementation.
     pub fn draw_from(&mut self, random: Random) {
         self.random = Some(random);
     }

@@ -22,35 +22,37 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "codel"`. Names as in RFC 8289 section 5.3, in lower case.
+/// Options of a queue of `kind = "codel"`. Names as in RFC 8289 section 5.3, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Capacity of the queue; further packets are dropped, and CoDel does not count these drops (RFC 8289 section 5.4).
     pub limit: QueueSize,
-    /// Minimum standing queue delay that is accepted; above 0s. (TARGET, RFC 8289 section 4.3.)
+    /// Acceptable standing queue delay: CoDel drops nothing while some packets of an interval wait for a shorter time;
+    /// above 0s. (TARGET, RFC 8289 section 4.3.)
     pub target: Duration,
     /// How long all packets must have waited at least `target` before one is dropped: about the longest round-trip
     /// time; above 0s. (INTERVAL, RFC 8289 section 4.2.)
     pub interval: Duration,
-    /// Whether a time of exactly `interval` above `target` is enough for a drop.
+    /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
     pub above_for: AboveFor,
     /// Nothing is dropped while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// ECN-capable packets that have waited longer than this are marked, too. If absent: none.
+    /// Waiting time above which packets are marked in addition to the marks of CoDel; `ce_threshold_marks` selects the
+    /// packets. If absent: no additional marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Which packets `ce_threshold` marks.
     pub ce_threshold_marks: CeThresholdMarks,
-    /// Start of the interval to the next mark or drop after a mark.
+    /// Time from which the wait for the next mark or drop is counted after a mark.
     pub after_mark: AfterMark,
-    /// Whether the time since when packets have waited too long is reset when the queue is empty.
+    /// Whether an empty queue ends the period in which packets have waited at least `target`.
     pub empty_resets: bool,
-    /// How 1 / sqrt(count) is computed.
+    /// How 1 / sqrt(count) is computed, where count is CoDel's drop counter (RFC 8289 section 5.2).
     pub inverse_sqrt: InverseSqrt,
-    /// Resolution of times, 1ns to 1ms; times are rounded down to a multiple of it.
+    /// Resolution of CoDel's times, 1ns to 1ms; times are rounded down to a multiple of it.
     pub tick: Duration,
 }
 
@@ -76,23 +78,23 @@ pub enum CeThresholdMarks {
     L4s,
 }
 
-/// Start of the interval to the next mark or drop after a mark.
+/// Time from which the wait for the next mark or drop is counted after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterMark {
-    /// The time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
+    /// From the time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
     Due,
-    /// The time when the packet was marked (ns-3).
+    /// From the time when the packet was marked (ns-3).
     Set,
 }
 
-/// How 1 / sqrt(count) is computed.
+/// How 1 / sqrt(count) is computed, where count is CoDel's drop counter (RFC 8289 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InverseSqrt {
-    /// Exactly, rounded to the tick.
+    /// Computed exactly; times are rounded to the tick.
     Exact,
-    /// In 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
+    /// Approximated in 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
     Newton,
 }
 

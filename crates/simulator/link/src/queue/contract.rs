@@ -11,18 +11,18 @@ pub type Hosts = Arc<[(u32, u32)]>;
 /// Properties of the link that a discipline uses.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkFacts {
-    /// Rate at which packets depart: the smaller of the rates of link and shaper.
+    /// Initial rate at which packets depart: the smaller of the rates of link and shaper.
     pub rate: Rate,
-    /// Propagation delay.
+    /// Initial propagation delay of the link.
     pub delay: headway_units::Duration,
 }
 
 /// The waiting packets when a packet arrives, without that packet and without the one in transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
-    /// Waiting packets.
+    /// Number of waiting packets.
     pub packets: u64,
-    /// Their bytes.
+    /// IP bytes of the waiting packets.
     pub bytes: u64,
     /// Whether the transmitter is idle.
     pub idle: bool,
@@ -35,38 +35,38 @@ pub struct Backlog {
 /// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// IP bytes.
+    /// Size of the packet, in IP bytes.
     pub size: Bytes,
-    /// Its ECN field.
+    /// ECN field of the packet.
     pub ecn: Ecn,
-    /// Its DSCP.
+    /// DSCP of the packet.
     pub dscp: Dscp,
 }
 
 /// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Enqueue it.
+    /// Enqueue the packet.
     Admit,
-    /// Enqueue it, marked Congestion Experienced.
+    /// Enqueue the packet, marked Congestion Experienced.
     Mark,
-    /// Enqueue it, and mark the unmarked packet of its class that departs next. If no other packet of the class waits,
-    /// this is the arriving packet itself.
+    /// Enqueue the arriving packet, and mark the first unmarked waiting packet of its class. If there is none, mark the
+    /// arriving packet.
     MarkHead {
-        /// Index of the class.
+        /// Index of the traffic class.
         class: u8,
     },
-    /// Drop it.
+    /// Drop the packet.
     Drop(DropCause),
-    /// Mark it, then drop it because the queue is full.
+    /// Mark the packet, then drop it because the queue is full.
     DropMarked(DropCause),
-    /// Enqueue it (marked if `mark`), and drop another packet.
+    /// Enqueue the arriving packet (marked if `mark`), and drop the packet at position `place`.
     AdmitAndEvict {
         /// Whether the arriving packet is marked.
         mark: bool,
         /// Position of the packet to drop: 0 is the next to depart, the arriving packet is the last.
         place: usize,
-        /// Why it is dropped.
+        /// Why the packet is dropped.
         cause: DropCause,
     },
 }
@@ -78,11 +78,11 @@ pub enum Decision {
     Marked(Handle),
     /// The packet is dropped; it is on no link.
     Dropped {
-        /// The packet.
+        /// Packet that is dropped.
         packet: Handle,
-        /// Time of its arrival.
+        /// Time at which the packet was enqueued.
         enqueued: Instant,
-        /// Why it is dropped.
+        /// Why the packet is dropped.
         cause: DropCause,
     },
 }

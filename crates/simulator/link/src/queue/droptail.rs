@@ -4,25 +4,25 @@ use super::{Arrival, Backlog, Verdict, check_limit};
 use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "droptail"`.
+/// Options of a queue of `kind = "droptail"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Capacity of the queue.
     pub limit: QueueSize,
-    /// What the limit counts.
+    /// Which packets count toward the limit.
     pub counts: Counts,
     /// Which packet is dropped when the queue is full.
     pub drop: Victim,
 }
 
-/// What a DropTail limit counts.
+/// Which packets count toward the limit of a DropTail queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
-    /// Waiting packets; `limit` of them may wait (Linux pfifo, bfifo).
+    /// Waiting packets, without the one in transmission; `limit` of them may wait (Linux pfifo, bfifo).
     Waiting,
-    /// Waiting packets and the one in transmission.
+    /// Waiting packets and the one in transmission, which counts as 1 B if the limit is in bytes.
     WithTransmission,
     /// All packets on the link: those that wait, are transmitted and propagate (Linux netem).
     InFlight,

@@ -14,7 +14,7 @@ use headway_units::{Bytes, Dialect, Dscp, Instant, OptionError, QueueSize, Rando
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "drr"`.
+/// Options of a queue of `kind = "drr"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

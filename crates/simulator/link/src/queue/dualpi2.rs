@@ -30,7 +30,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "dualpi2"`. Names as in RFC 9332 figure 2, in lower case.
+/// Options of a queue of `kind = "dualpi2"`. Names as in RFC 9332 figure 2, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -41,40 +41,45 @@ pub struct Options {
     pub target: Duration,
     /// Longest round-trip time for which the controller is stable; above 0s.
     pub rtt_max: Duration,
-    /// Time between updates, 100us to 10s. If absent: the smaller of `target` and `rtt_max` / 3.
+    /// Time between updates of the base probability, 100us to 10s. If absent: the smaller of `target` and `rtt_max` /
+    /// 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub t_update: Option<Duration>,
-    /// Change of p' per update and second of delay above the target, above 0 to 1000 Hz. If absent: 0.1 Tupdate /
-    /// RTT_max^2.
+    /// Change of the base probability p' at each update, per second of queueing delay above the target; above 0 to 1000
+    /// Hz. If absent: 0.1 `t_update` / `rtt_max`^2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// Change of p' per update and second of delay increase, 0 to 1000 Hz. If absent: 0.3 / RTT_max.
+    /// Change of the base probability p' at each update, per second by which the queueing delay increased since the
+    /// last update; 0 to 1000 Hz. If absent: 0.3 / `rtt_max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Coupling factor, 0.1 to 100: p_CL = k p'.
+    /// Coupling factor, 0.1 to 100: packets of the L4S queue are marked with probability p_CL = k p', at most 1, where
+    /// p' is the base probability of the controller.
     pub k: f64,
-    /// Queueing delay up to which the native AQM of the L queue marks nothing. (minTh.)
+    /// Queueing delay up to which the native AQM of the L4S queue marks nothing. (minTh.)
     pub min_th: Duration,
-    /// Width of the ramp above `min_th`, at the end of which the native AQM of the L queue marks everything; above 0s.
+    /// Width of the ramp of delays above `min_th`, at the end of which the native AQM of the L4S queue marks
+    /// everything; above 0s.
     pub range: Duration,
-    /// Number of packets in the L queue, with the departing one, up to which its native AQM marks nothing. (Th_len.)
+    /// Number of packets in the L4S queue, with the departing one, up to which its native AQM marks nothing. (Th_len.)
     pub th_len: u32,
-    /// Which queue is served next.
+    /// Rule that selects the queue that is served next.
     pub scheduler: Scheduler,
     /// Share of the Classic queue while both queues have packets, above 0 and below 1, with `scheduler = "wrr"`.
     pub classic_weight: f64,
-    /// How much longer a Classic packet must have waited to be served first, with `scheduler = "ts-fifo"`.
+    /// Additional time that a Classic packet must have waited, compared with the first L4S packet, to be served first,
+    /// with `scheduler = "ts-fifo"`.
     pub tshift: Duration,
-    /// Bytes in both queues, with the departing packet, below which p_C and p_CL mark and drop nothing (Linux: two
-    /// MTU).
+    /// Bytes in both queues, with the departing packet, below which the controller marks and drops nothing (p_C and
+    /// p_CL are 0; Linux: two MTU).
     pub min_backlog: Bytes,
 }
 
-/// Which of the two queues is served.
+/// Rule that selects which of the two queues, L4S and Classic, is served next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Weighted round robin.
+    /// Weighted round robin of the two queues.
     Wrr,
     /// The queue whose head has waited longest, with `tshift` subtracted for the Classic queue.
     TsFifo,

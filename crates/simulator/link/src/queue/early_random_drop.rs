@@ -11,7 +11,7 @@ use super::{Arrival, Backlog, Verdict, check_limit};
 use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, Probability, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "early-random-drop"`.
+/// Options of a queue of `kind = "early-random-drop"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -21,7 +21,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Q
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2; those of CoDel as in `kind = "codel"`.
+/// Options of a queue of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2; those of CoDel as in `kind = "codel"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -31,43 +31,46 @@ pub struct Options {
     pub flows: u32,
     /// Bytes per round of a queue, 256B to 1MiB (RFC 8290 section 5.2.4).
     pub quantum: Bytes,
-    /// CoDel's minimum standing queue delay that is accepted, in each queue; above 0s.
+    /// Acceptable standing delay of each queue: CoDel drops nothing while some packets of an interval wait for a
+    /// shorter time; above 0s.
     pub target: Duration,
     /// How long all packets of a queue must have waited at least `target` before one is dropped; above 0s.
     pub interval: Duration,
-    /// Whether a time of exactly `interval` above `target` is enough for a drop.
+    /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
     pub above_for: AboveFor,
     /// Nothing is dropped while at most this many bytes wait after the departing packet.
     pub maxpacket: Bytes,
-    /// Which bytes are compared with `maxpacket`.
+    /// Which waiting bytes are compared with `maxpacket`.
     pub maxpacket_of: MaxpacketOf,
     /// Whether ECN-capable packets are marked instead of dropped (RFC 8290 section 5.2.6).
     pub ecn: bool,
-    /// ECN-capable packets that have waited longer than this are marked (RFC 8290 section 5.2.7). If absent: none.
+    /// Waiting time above which packets are marked in addition to the marks of CoDel (RFC 8290 section 5.2.7);
+    /// `ce_threshold_marks` selects the packets. If absent: no additional marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Which packets `ce_threshold` marks.
     pub ce_threshold_marks: CeThresholdMarks,
-    /// Start of the interval to the next mark or drop after a mark.
+    /// Time from which the wait for the next mark or drop is counted after a mark.
     pub after_mark: AfterMark,
-    /// Whether the time since when packets have waited too long is reset when a queue is empty.
+    /// Whether an empty queue ends the period in which its packets have waited at least `target`.
     pub empty_resets: bool,
-    /// How CoDel computes 1 / sqrt(count).
+    /// How CoDel computes 1 / sqrt(count), where count is its drop counter (RFC 8289 section 5.2).
     pub inverse_sqrt: InverseSqrt,
     /// Resolution of CoDel's times, 1ns to 1ms; times are rounded down to a multiple of it.
     pub tick: Duration,
     /// Maximum number of packets that are dropped at once, from the queue with the most bytes, when the limit is
     /// exceeded: 1 to 65536 (RFC 8290 section 4.1).
     pub drop_batch: u32,
-    /// Unit of the half of the longest queue that is dropped above the limit.
+    /// Unit in which half of the longest queue is counted when the limit is exceeded and that half is dropped.
     pub drop_half_of: HalfOf,
-    /// Which of several queues with the most bytes loses packets.
+    /// Which of several queues with equally many bytes, the most of all, loses packets.
     pub drop_tie: DropTie,
     /// Whether CoDel counts packets that are dropped above the limit as its own drops (Linux).
     pub drop_counts: bool,
-    /// Whether a queue that alone holds `limit` packets drops arriving packets instead of its head (ns-3).
+    /// Whether a queue that alone holds `limit` packets drops the arriving packet instead of packets from its head
+    /// (ns-3).
     pub limit_each: bool,
-    /// When the credits of a queue are spent.
+    /// Credits at which a queue has used its turn and moves to the end of the old queues.
     pub spent_at: SpentAt,
     /// Next state of a new queue that is found empty.
     pub retire: Retire,
@@ -83,33 +86,33 @@ pub enum MaxpacketOf {
     All,
 }
 
-/// Unit of the half of a queue that is dropped above the limit.
+/// Unit in which half of the longest queue is counted when the limit is exceeded and that half is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalfOf {
-    /// Packets (RFC 8290 section 4.1).
+    /// Half of its packets (RFC 8290 section 4.1).
     Packets,
-    /// Bytes (Linux, ns-3).
+    /// Half of its bytes (Linux, ns-3).
     Bytes,
 }
 
-/// Which of several queues with the most bytes loses packets.
+/// Which of several queues with equally many bytes, the most of all, loses packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropTie {
-    /// The one with the lowest index, which depends on the hash (Linux).
+    /// The queue with the lowest index, which depends on the hash of the flow (Linux).
     LowestNumber,
-    /// The one whose first packet ever arrived first (ns-3).
+    /// The queue that received its first packet of the run first (ns-3).
     Oldest,
 }
 
-/// When the credits of a queue are spent.
+/// Credits at which a queue has used its turn and moves to the end of the old queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpentAt {
-    /// At zero or below.
+    /// At zero credits or below.
     Zero,
-    /// Below zero.
+    /// Below zero credits.
     BelowZero,
 }
 
@@ -119,7 +122,7 @@ pub enum SpentAt {
 pub enum Retire {
     /// It moves to the end of the old queues, and becomes inactive when it is found empty there (RFC 8290 section 4.2).
     BehindOld,
-    /// As `behind-old`, except that it becomes inactive immediately if there are no old queues (Linux).
+    /// It moves to the end of the old queues, or becomes inactive immediately if there are no old queues (Linux).
     AtOnceIfAlone,
 }
 

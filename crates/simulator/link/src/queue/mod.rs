@@ -90,7 +90,8 @@ impl Discipline {
         }
     }
 
-    /// Decides about a packet that arrives at `now`.
+    /// Decides whether a packet that arrives at `now` is admitted, marked or dropped. Disciplines that decide at
+    /// departure also use [`enqueue`](Self::enqueue).
     #[inline]
     pub fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         match self {
@@ -136,7 +137,7 @@ impl Discipline {
         holding!(self, queue => queue.dequeue(now, pool, decisions), others => None)
     }
 
-    /// Returns the packets and bytes that wait. For disciplines that decide at departure.
+    /// Returns the numbers of waiting packets and bytes. For disciplines that decide at departure; (0, 0) for others.
     #[must_use]
     pub fn waiting(&self) -> (u64, u64) {
         holding!(self, queue => queue.waiting(), others => (0, 0))
@@ -147,7 +148,8 @@ impl Discipline {
         holding!(self, queue => queue.heads(), others => Vec::new())
     }
 
-    /// Returns whether a packet is admitted unmarked in any case if at most `waiting` (packets, bytes) wait.
+    /// Returns whether the arriving packet is certainly admitted without a mark while at most `waiting` (packets,
+    /// bytes) wait. May be `false` although it would be.
     #[must_use]
     #[inline]
     pub fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {
@@ -157,7 +159,7 @@ impl Discipline {
         }
     }
 
-    /// Returns the average queue of the discipline, if it has one, in (mean-sized) packets.
+    /// Returns RED's average queue length, in packets (of mean size if RED counts bytes); `None` for other disciplines.
     #[must_use]
     #[inline]
     pub fn average(&self) -> Option<f64> {

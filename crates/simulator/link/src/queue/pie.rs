@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 /// How long [`Burst::AfterRest`] waits without congestion before the next burst (ns-3, `BURST_RESET_TIMEOUT`).
 const REST: Duration = Duration::from_millis(1500);
 
-/// Options of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
+/// Options of a queue of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -48,7 +48,7 @@ pub struct Options {
     pub t_update: Duration,
     /// Duration of a burst during which nothing is dropped. (MAX_BURST.)
     pub max_burst: Duration,
-    /// When a burst is allowed.
+    /// When a burst of `max_burst` is allowed.
     pub burst: Burst,
     /// Change of the drop probability at each update per second of delay above the reference, above 0 to 1000 Hz.
     pub alpha: f64,
@@ -57,8 +57,8 @@ pub struct Options {
     /// Mean packet size: nothing is dropped early while at most two of these wait. (MEAN_PKTSIZE, for which the RFC
     /// gives no value.)
     pub mean_pktsize: Bytes,
-    /// Unit of the two packets of `mean_pktsize`, and whether the probability depends on the size of the arriving
-    /// packet.
+    /// Unit of the threshold of two mean packets up to which nothing is dropped early. Also determines whether the drop
+    /// probability depends on the size of the arriving packet.
     pub unit: Unit,
     /// Whether ECN-capable packets are marked instead of dropped (RFC 8033 section 5.1).
     pub ecn: bool,
@@ -74,7 +74,7 @@ pub struct Options {
     pub dq_threshold: Bytes,
     /// Whether drops are spaced (RFC 8033 section 5.4, accu_prob).
     pub derandomize: bool,
-    /// Whether marks count as drops for the spacing (accu_prob).
+    /// Whether marks count as drops for the spacing of drops, so that each resets accu_prob.
     pub mark_resets: bool,
     /// Whether the probability rises by at most 0.02 per update once it is 0.1 (RFC 8033 section 5.5).
     pub cap_adjustment: bool,
@@ -88,7 +88,7 @@ pub struct Options {
     /// Upper bound of the drop probability, 1 to 256. While it is above 1, every packet is dropped. (Linux bounds a
     /// 64-bit variable, in which 1 is 2^56.)
     pub drop_prob_max: f64,
-    /// Which delay, while it is below half of the reference, prevents early drops.
+    /// Which delay prevents early drops while it is below half of the reference and the drop probability is below 0.2.
     pub spared_by: SparedBy,
     /// Whether PIE becomes active when a third of the limit waits, and inactive when the probability is 0 and both
     /// delays are below half of the reference (RFC 8033 section 5.3).
@@ -99,15 +99,15 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// While the current and the last delay are 0 (RFC 8033 section 4.2, appendix A).
+    /// While the current delay and that of the last update are 0 (RFC 8033 section 4.2, appendix A).
     Zero,
-    /// While the current and the last delay are below half of the reference (RFC 8033 appendix B).
+    /// While the current delay and that of the last update are below half of the reference (RFC 8033 appendix B).
     Half,
-    /// While the current and the last delay are 0 and no packet waits (Linux).
+    /// While the current delay and that of the last update are 0 and no packet waits (Linux).
     Empty,
 }
 
-/// Which delay, while it is below half of the reference, prevents early drops.
+/// Which delay prevents early drops while it is below half of the reference and the drop probability is below 0.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SparedBy {
@@ -117,22 +117,23 @@ pub enum SparedBy {
     Current,
 }
 
-/// When a burst is allowed.
+/// When a burst of `max_burst` is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
     /// When there is no congestion: drop_prob is 0, and both delays are below half of the reference (RFC 8033 section
     /// 4.4).
     Uncongested,
-    /// At the first packet, and at the first packet after each 1.5 s without congestion. During it drop_prob is 0
-    /// (ns-3, `m_burstState`).
+    /// At the first packet, and at the first packet after each 1.5 s without congestion. During the burst, drop_prob is
+    /// 0 (ns-3, `m_burstState`).
     AfterRest,
-    /// As `uncongested`, but each departure subtracts the time since the last departure from the allowance. An update
-    /// without congestion renews the allowance and restarts the spacing of drops (Linux).
+    /// At the start, and from each update at which drop_prob is 0 and both delays are below half of the reference. Each
+    /// departure subtracts the time since the last departure from the allowance. Such an update also restarts the
+    /// spacing of drops (Linux).
     Departures,
 }
 
-/// What the threshold for early drops counts.
+/// Unit of the threshold of two mean packets up to which nothing is dropped early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {

@@ -9,7 +9,7 @@ use headway_units::{Dialect, Dscp, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "priority"`.
+/// Options of a queue of `kind = "priority"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -24,6 +24,7 @@ pub(crate) use classes::{Classes, mark_at_the_head};
 pub use mark_limit::MarkLimit;
 pub use options::{Adaptive, AutomaticBottom, Options, Victim};
 
+use self::options::LEAST_AUTOMATIC_THRESHOLD;
 use super::{Arrival, Backlog, LinkFacts, Verdict};
 use headway_units::{DropCause, Duration, Instant, QueueSize, Random};
 
@@ -81,7 +82,7 @@ impl Red {
         let ptc = rate as f64 / (8.0 * mean);
         let per_packet = if options.in_bytes { mean } else { 1.0 };
         let min_th = options.min_threshold.filter(|t| options.units(*t) > 0.0).map_or_else(
-            || per_packet * f64::max(5.0, options.target_delay.as_secs_f64() * ptc / 2.0),
+            || per_packet * f64::max(LEAST_AUTOMATIC_THRESHOLD, options.target_delay.as_secs_f64() * ptc / 2.0),
             |threshold| options.units(threshold),
         );
         let max_th = options

@@ -5,7 +5,7 @@ use crate::correlated::Correlated;
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "held-back"`.
+/// Options of a reordering of `kind = "held-back"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -14,7 +14,8 @@ pub struct Options {
     pub probability: Option<Probability>,
     /// Additional delay of a delayed packet; above 0s.
     pub by: Duration,
-    /// Minimum distance between delayed packets, in packets; 1 or more.
+    /// Minimum distance between delayed packets, in packets; 1 or more. With 2, at least one other packet is between
+    /// them.
     pub gap: u64,
     /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
@@ -34,7 +35,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The running rule.
+/// A running rule that delays some packets.
 #[derive(Debug)]
 pub struct HeldBack {
     chosen: Chosen,

@@ -6,15 +6,16 @@ use crate::correlated::Correlated;
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "let-ahead"`.
+/// Options of a reordering of `kind = "let-ahead"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Probability that a packet is not delayed; with 0 all packets are delayed.
     pub probability: Probability,
-    /// Additional delay of the other packets; above 0s.
+    /// Additional delay of the packets that are delayed; above 0s.
     pub by: Duration,
-    /// Minimum distance between packets that are not delayed, in packets; 1 or more.
+    /// Minimum distance between packets that are not delayed, in packets; 1 or more. With 2, at least one delayed
+    /// packet is between them.
     pub gap: u64,
     /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
@@ -30,7 +31,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The running rule.
+/// A running rule that delays all packets except some.
 #[derive(Debug)]
 pub struct LetAhead {
     chosen: Chosen,

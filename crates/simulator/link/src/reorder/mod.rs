@@ -10,7 +10,7 @@ use headway_units::{Duration, OptionError, Probability, Random, registry};
 registry! {
     /// The reordering of packets and its options.
     options ReorderOptions;
-    /// A running rule.
+    /// A running reordering rule.
     machine Rule;
     what "reorder"; dispatch each;
     "held-back" => HeldBack(held_back::Options, held_back::HeldBack),

@@ -55,10 +55,10 @@ pub enum ExpressionFault {
     UnknownList { list: String, known: Vec<String> },
     #[error("there is no {list} \"{name}\"{}", available(known))]
     UnknownName { list: String, name: String, known: Vec<String> },
-    /// The key exists in no record.
+    /// No record has a key of this name.
     #[error("there is no \"{key}\"; there are {}", known.join(", "))]
     UnknownKey { key: String, known: &'static [&'static str] },
-    /// The record has no such key within the keys `within`.
+    /// The record has no key `key` within the path `within`.
     #[error("there is no \"{key}\"{}{}", location(within), available(known))]
     AbsentKey { key: String, within: Vec<String>, known: Vec<String> },
     #[error("\"{0}\" is a string; expected a number")]

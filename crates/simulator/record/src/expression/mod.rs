@@ -40,7 +40,7 @@ pub struct Expression {
 pub struct ExpressionError {
     /// Text of the expression.
     pub expression: String,
-    /// Reason, with the valid alternatives.
+    /// Reason of the error, with the valid alternatives.
     pub fault: ExpressionFault,
 }
 

@@ -9,16 +9,16 @@ use super::{Expression, ExpressionError, ExpressionFault, Node};
 const STRING_KEYS: [&str; 9] =
     ["at", "connection_failure", "fingerprint", "from", "kind", "name", "target", "to", "version"];
 
-/// Names of the elements of a future record.
+/// Names of flows, link directions, hosts and attackers in a future record.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Flows.
+    /// Names of the flows.
     pub flows: Vec<String>,
-    /// Link directions.
+    /// Names of the link directions.
     pub links: Vec<String>,
-    /// Hosts.
+    /// Names of the hosts with a modeled receive CPU.
     pub hosts: Vec<String>,
-    /// Attackers.
+    /// Names of the attackers.
     pub attackers: Vec<String>,
 }
 

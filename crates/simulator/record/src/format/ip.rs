@@ -7,14 +7,14 @@ use thiserror::Error;
 /// Source and destination address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpAddresses {
-    /// IPv4 (RFC 791).
+    /// Addresses of an IPv4 packet (RFC 791).
     V4 {
         /// Source address.
         source: Ipv4Addr,
         /// Destination address.
         destination: Ipv4Addr,
     },
-    /// IPv6 (RFC 8200).
+    /// Addresses of an IPv6 packet (RFC 8200).
     V6 {
         /// Source address.
         source: Ipv6Addr,
@@ -26,7 +26,7 @@ pub enum IpAddresses {
 /// Header fields of an unfragmented IP packet without options or extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
-    /// Source and destination.
+    /// Source and destination address, which determine the version of IP.
     pub addresses: IpAddresses,
     /// Protocol of the payload: 6 TCP, 17 UDP, 33 DCCP.
     pub protocol: u8,
@@ -50,13 +50,13 @@ pub enum IpError {
     TooLong {
         /// Length of the payload, in bytes.
         len: usize,
-        /// Maximum length, in bytes.
+        /// Maximum length of the payload, in bytes.
         max: usize,
     },
     /// The DSCP has more than six bits.
     #[error("DSCP {dscp} is out of range; expected 0 to 63")]
     Dscp {
-        /// The given value.
+        /// DSCP that is out of range.
         dscp: u8,
     },
 }

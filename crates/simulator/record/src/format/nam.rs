@@ -17,9 +17,9 @@ pub struct NamLink {
     pub from: u32,
     /// Number of the receiving node.
     pub to: u32,
-    /// Transmission rate.
+    /// Transmission rate of the link.
     pub rate: Rate,
-    /// Propagation delay.
+    /// Propagation delay of the link.
     pub delay: Duration,
 }
 

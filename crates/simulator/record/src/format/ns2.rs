@@ -19,7 +19,7 @@ pub enum TraceEvent {
     Dequeue,
     /// `r`: arrival at the far end.
     Receive,
-    /// `d`: drop.
+    /// `d`: the packet is dropped.
     Drop,
     /// `e`: early drop by RED, if the script traces these separately (`attach-edrops`); otherwise `d`.
     EarlyDrop,
@@ -47,7 +47,7 @@ pub enum PacketType {
 }
 
 impl PacketType {
-    /// Returns ns-2's name.
+    /// Returns the name of the packet type in ns-2's traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ pub struct TraceAddress {
 /// Fields of a packet in a trace line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePacket {
-    /// Packet type.
+    /// Type of the packet.
     pub packet_type: PacketType,
     /// Size on the wire as counted by ns-2, in bytes.
     pub bytes: u32,
@@ -88,9 +88,9 @@ pub struct TracePacket {
     pub cwr: bool,
     /// Flow number, ns-2's `fid_`.
     pub flow: u32,
-    /// Source address.
+    /// Node and port of the sender.
     pub source: TraceAddress,
-    /// Destination address.
+    /// Node and port of the receiver.
     pub destination: TraceAddress,
     /// Sequence number in the flow; TCP counts segments. Negative if the sender has none.
     pub sequence: i64,

@@ -29,9 +29,9 @@ pub struct PcapngInterface(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PcapngDirection {
-    /// Received.
+    /// The packet is received at the interface.
     Inbound = 1,
-    /// Sent.
+    /// The packet is sent at the interface.
     Outbound = 2,
 }
 
@@ -40,13 +40,13 @@ pub enum PcapngDirection {
 pub struct PcapngPacket<'a> {
     /// Interface at which it was captured.
     pub interface: PcapngInterface,
-    /// Timestamp.
+    /// Time of the capture.
     pub at: Instant,
-    /// Direction.
+    /// Direction of the packet at the interface.
     pub direction: PcapngDirection,
     /// The IP packet, or its beginning.
     pub bytes: &'a [u8],
-    /// Original length, in bytes; at least the length of `bytes`.
+    /// Length of the whole IP packet, in bytes; at least the length of `bytes`.
     pub length: u32,
     /// Packet comment, truncated at 65535 bytes; empty for none.
     pub comment: &'a str,

@@ -5,37 +5,37 @@ use serde::{Deserialize, Serialize};
 /// An attacker's entry in [`Summary`](crate::Summary), over the whole run. Sizes include IP headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttackerSummary {
-    /// Name in the scenario.
+    /// Name of the attacker in the scenario.
     pub name: String,
-    /// Node of the attacker.
+    /// Name of the attacker's node.
     pub at: String,
-    /// Attacked flow.
+    /// Name of the attacked flow.
     pub target: String,
     /// Kind of the attack.
     pub kind: String,
-    /// Packets sent.
+    /// Packets that the attacker sent.
     pub sent_packets: u64,
-    /// Bytes sent.
+    /// Bytes that the attacker sent, with IP headers.
     pub sent_bytes: u64,
-    /// Packets of the flow that passed the attacker.
+    /// Packets of the attacked flow that passed the attacker.
     pub seen_packets: u64,
-    /// Passing packets that it modified.
+    /// Passing packets that the attacker modified.
     pub changed_packets: u64,
-    /// Passing packets that it delayed.
+    /// Passing packets that the attacker delayed.
     pub delayed_packets: u64,
-    /// Passing packets that it dropped.
+    /// Passing packets that the attacker dropped.
     pub dropped_packets: u64,
     /// Sent or modified packets that arrived at an endpoint of the flow.
     pub arrived_packets: u64,
-    /// Arrived packets with an invalid checksum or length.
+    /// Sent or modified packets that arrived with an invalid checksum or length.
     pub malformed_packets: u64,
-    /// Arrived packets that passed step 7 of RFC 4340 section 8.5, so that they had an effect.
+    /// Sent or modified packets that arrived and passed step 7 of RFC 4340 section 8.5, so that they had an effect.
     pub accepted_packets: u64,
-    /// Arrived packets whose data was delivered to the application.
+    /// Sent or modified packets that arrived and whose data was delivered to the application.
     pub delivered_packets: u64,
-    /// Syncs, SyncAcks, Resets and Responses sent in reply.
+    /// Syncs, SyncAcks, Resets and Responses that endpoints sent in reply to packets of the attacker.
     pub answer_packets: u64,
-    /// Bytes of the replies.
+    /// Bytes of the replies to packets of the attacker, with IP headers.
     pub answer_bytes: u64,
     /// Maximum number of simultaneous server connections for spoofed addresses.
     pub peak_connections: u64,

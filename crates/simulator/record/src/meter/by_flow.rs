@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 pub struct LinkFlowSummary {
     /// Name of the flow.
     pub name: String,
-    /// Packets offered to the link.
+    /// Packets of the flow that were offered to the link.
     pub arrived_packets: u64,
-    /// Packets that the link dropped, by cause.
+    /// Packets of the flow that the link dropped, by cause.
     pub dropped_packets: DropCounts,
-    /// Packets that the link marked (ECN CE).
+    /// Packets of the flow that the link marked (ECN CE).
     pub marked_packets: u64,
-    /// Packets that left the queue, counted at the start of transmission.
+    /// Packets of the flow that left the queue, counted at the start of transmission.
     pub sent_packets: u64,
     /// IP bytes of the sent packets.
     pub sent_bytes: u64,
@@ -26,8 +26,8 @@ pub struct LinkFlowSummary {
     /// stopped early with packets of the flow in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_s: Option<GapSummary>,
-    /// As `gap_s`, without the gaps in which the link dropped a packet of the flow. Exact if the queue drops only
-    /// arriving packets.
+    /// Gaps between the starts of consecutive transmissions between which the link dropped no packet of the flow. Exact
+    /// if the queue drops only arriving packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbroken_gap_s: Option<GapSummary>,
 }
@@ -35,9 +35,9 @@ pub struct LinkFlowSummary {
 /// Statistics of the gaps between packets, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapSummary {
-    /// Mean.
+    /// Mean gap, in s.
     pub mean: f64,
-    /// Population standard deviation.
+    /// Population standard deviation of the gaps, in s.
     pub std: f64,
 }
 
@@ -112,7 +112,7 @@ impl ByFlow {
         self.counts_mut(flow).copied += 1;
     }
 
-    /// Records a drop at `now`, before the transmission.
+    /// Records that a packet of the flow was dropped at `now`, before its transmission.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
@@ -126,7 +126,7 @@ impl ByFlow {
         }
     }
 
-    /// Records a loss at `now`, after the transmission, which leaves no hole between transmissions.
+    /// Records that a packet of the flow was lost at `now`, after its transmission.
     pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
@@ -164,7 +164,8 @@ impl ByFlow {
         }
     }
 
-    /// Reverts a call of [`sent`](Self::sent) if the run stops at `cut`, before the transmission starts.
+    /// Reverts a call of [`sent`](Self::sent) if the run stops at `cut`, before the transmission starts. Also discards
+    /// the statistics of gaps of this flow.
     pub fn cut(&mut self, measured: &Measured, cut: Instant, start: Instant, flow: FlowId, bytes: u32) {
         if start > cut && measured.contains(start) && start < measured.until {
             let counts = self.counts_mut(flow);

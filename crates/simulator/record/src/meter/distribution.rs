@@ -15,7 +15,7 @@ pub struct Distributions {
 /// The distributions of a flow, whose mean and percentiles are in the summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowDistributions {
-    /// Name in the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
     /// One-way delays of the received packets; absent without received packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,10 +25,10 @@ pub struct FlowDistributions {
     pub frame_delay_s: BTreeMap<MediaKind, Distribution>,
 }
 
-/// Counts by duration.
+/// Histogram of durations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Number of all items, including those that never arrived and are in no bin.
+    /// Number of all packets or frames, including those that never arrived and are in no bin.
     pub of: u64,
     /// Durations in s and their counts, ascending. Durations are middles of histogram buckets, with a relative error of
     /// at most 1/128.
@@ -46,7 +46,7 @@ impl Distribution {
         Self { of, bins: delays.bins().map(|(nanos, count)| (super::delay::seconds_of(nanos), count)).collect() }
     }
 
-    /// Returns the sum of distributions.
+    /// Returns one distribution of all items of several distributions.
     #[must_use]
     pub fn sum(all: &[&Self]) -> Self {
         let mut bins: Vec<(f64, u64)> = all.iter().flat_map(|distribution| distribution.bins.iter().copied()).collect();

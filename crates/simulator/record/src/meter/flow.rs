@@ -33,18 +33,18 @@ pub struct FlowPacket {
     pub wire_bytes: u32,
     /// Media kind of the payload.
     pub kind: MediaKind,
-    /// Deadline, if it has one.
+    /// Deadline of the packet; `None` for none.
     pub deadline: Option<Instant>,
 }
 
 /// Names of a flow, its nodes and its transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowLabel {
-    /// Name in the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
-    /// Node of the sender.
+    /// Name of the sender's node.
     pub from: String,
-    /// Node of the receiver.
+    /// Name of the receiver's node.
     pub to: String,
     /// Kind of the transport, such as `tcp-newreno`.
     pub kind: String,
@@ -53,40 +53,40 @@ pub struct FlowLabel {
 /// Round-trip times measured by the sender, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttSummary {
-    /// Mean of the samples.
+    /// Mean of the round-trip samples, in s.
     pub mean: f64,
-    /// Smallest sample.
+    /// Smallest round-trip sample, in s.
     pub min: f64,
-    /// Largest sample.
+    /// Largest round-trip sample, in s.
     pub max: f64,
 }
 
-/// A flow's entry in [`Summary`](crate::Summary). Counts packets sent at or after `measure_from`.
+/// A flow's entry in [`Summary`](crate::Summary). Packet counts are of packets sent at or after `measure_from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
-    /// Name in the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
-    /// Node of the sender.
+    /// Name of the sender's node.
     pub from: String,
-    /// Node of the receiver.
+    /// Name of the receiver's node.
     pub to: String,
-    /// Kind of the transport.
+    /// Kind of the transport, such as `tcp-newreno`.
     pub kind: String,
-    /// Packets sent, including retransmissions.
+    /// Packets sent in the measured interval, including retransmissions.
     pub sent_packets: u64,
-    /// Sent packets that arrived.
+    /// Packets sent in the measured interval that arrived by the end of the run.
     pub received_packets: u64,
     /// Sent packets of which no copy arrived, by cause.
     pub lost_packets: DropCounts,
     /// Arrived copies of packets duplicated by links, without the first arrival of each packet.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicate_packets: u64,
-    /// Sent packets in flight at the end.
+    /// Sent packets that were neither received nor lost at the end of the run.
     pub in_flight_packets: u64,
-    /// Wire bits that arrived in the interval divided by its length, in bit/s.
+    /// Bits with IP headers that arrived in the measured interval, divided by its length, in bit/s.
     pub throughput_bps: f64,
-    /// Useful payload bits (first copies, before their deadline) that arrived in the interval divided by its length, in
-    /// bit/s.
+    /// Useful payload bits (first copies that met their deadline) that arrived in the measured interval, divided by its
+    /// length, in bit/s.
     pub goodput_bps: f64,
     /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,
@@ -99,11 +99,11 @@ pub struct FlowSummary {
     pub jitter_s: Option<f64>,
     /// Round-trip times, in s; `None` without samples.
     pub rtt_s: Option<RttSummary>,
-    /// By kind: packets that arrived by their deadline, divided by all written packets with a deadline in the interval,
-    /// sent or not. Kinds without deadlines are absent.
+    /// By media kind: packets that arrived by their deadline, divided by all written packets with a deadline in the
+    /// measured interval, sent or not. Kinds without such packets are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
-    /// By kind: packets that arrived after their deadline, with the denominator of
-    /// [`on_time_ratio`](Self::on_time_ratio).
+    /// By media kind: packets that arrived after their deadline, divided by all written packets with a deadline in the
+    /// measured interval.
     pub late_ratio: BTreeMap<MediaKind, f64>,
     /// Rating R of the speech by the E-model (ITU-T G.107), from 0 to about 93; `None` unless the flow has audio
     /// packets with a lifetime. Set by the simulation.
@@ -112,7 +112,7 @@ pub struct FlowSummary {
     /// Mean opinion score computed from R, 1 to 4.5.
     #[serde(default)]
     pub mos: Option<f64>,
-    /// Counts of frames by kind. Absent for kinds without written frames and for sources without frames.
+    /// Counts of media frames, by media kind. Empty for sources without frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames: BTreeMap<MediaKind, FrameSummary>,
     /// Coefficient of variation of the throughput over bins of 0.5 s; `None` with fewer than two bins or if all are
@@ -128,7 +128,7 @@ pub struct FlowSummary {
     /// sender.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stuck: bool,
-    /// Counts of the send queue by kind; empty without a send queue.
+    /// Counts of the send queue, by media kind; empty without a send queue.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub send_queue: BTreeMap<MediaKind, SendQueueSummary>,
     /// Reason why a DCCP connection was not established or was reset. Set by the caller; absent otherwise.
@@ -295,7 +295,7 @@ impl FlowMeter {
         self.rest.as_ref()?.frames.as_deref().map(Cow::Borrowed)
     }
 
-    /// Records that data passed to [`written`](Self::written) was offered to the flow's send queue at `now`.
+    /// Records that written data was offered to the flow's send queue at `now`.
     #[inline]
     pub fn queued(&mut self, now: Instant, kind: MediaKind) {
         self.count_in_send_queue(now, |meter| meter.written(kind));
@@ -392,7 +392,8 @@ impl FlowMeter {
         self.delays.record(transit);
     }
 
-    /// Records the arrival at `now` of a copy of `packet` after the first one. Only its bytes count.
+    /// Records the arrival at `now` of a further copy of `packet`. Its bytes count as throughput, and it counts as a
+    /// duplicate, not as a received packet.
     pub fn duplicate(&mut self, now: Instant, packet: &FlowPacket) {
         let from = self.measured.from;
         self.total_received_bytes += u64::from(packet.wire_bytes);
@@ -440,7 +441,7 @@ impl FlowMeter {
         self.rest.as_ref().map_or(0, |rest| rest.total_lost_packets)
     }
 
-    /// Returns the distributions whose mean and percentiles are in the summary.
+    /// Returns the distributions of packet and frame delays. The summary has their means and percentiles.
     #[must_use]
     pub fn distributions(&self, name: String) -> FlowDistributions {
         let received = self.delays.total();

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 /// A frame written by the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenFrame {
-    /// Media kind.
+    /// Media kind of the frame.
     pub kind: MediaKind,
     /// Time at which its first packet was written.
     pub created: Instant,
-    /// Deadline; [`Instant::FAR_FUTURE`] for none.
+    /// Deadline of the frame; [`Instant::FAR_FUTURE`] for none.
     pub deadline: Instant,
 }
 
@@ -33,7 +33,7 @@ impl WrittenFrame {
 pub struct FrameSummary {
     /// Frames written by the application.
     pub written_frames: u64,
-    /// Written frames of which all packets arrived.
+    /// Written frames of which all packets arrived by the end of the run.
     pub complete_frames: u64,
     /// Written frames that were complete by their deadline; absent if no frame has a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]

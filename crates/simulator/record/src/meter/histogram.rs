@@ -45,7 +45,7 @@ fn middle(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Adds a value.
+    /// Adds a value to the histogram.
     #[inline]
     pub fn record(&mut self, value: u64) {
         let bucket = bucket(value);
@@ -78,7 +78,7 @@ impl Histogram {
         self.first = self.first.min(line);
     }
 
-    /// Returns the number of values.
+    /// Returns the number of recorded values.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Packets dropped by a host, by the full buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDrops {
-    /// Drops at the receive ring of the interface.
+    /// Packets dropped because the receive ring of the interface was full.
     pub ring: u64,
-    /// Drops at the queue.
+    /// Packets dropped because the queue in front of the application was full.
     pub queue: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct HostSummary {
     pub utilisation: f64,
 }
 
-/// Meter of a host.
+/// Meter of the packets at a host with a modeled receive CPU.
 #[derive(Clone, Debug, Default)]
 pub struct HostMeter {
     arrived: u64,

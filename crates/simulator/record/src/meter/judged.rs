@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct JudgedSummary {
     /// Packets lost by the channel that counted as congestion.
     pub channel_counted: u64,
-    /// Packets lost by the channel that did not count.
+    /// Packets lost by the channel that did not count as congestion.
     pub channel_filtered: u64,
-    /// Packets dropped by a queue, or by another form of congestion, that counted.
+    /// Packets dropped by a queue, or by another form of congestion, that counted as congestion.
     pub queue_counted: u64,
-    /// Packets dropped by a queue, or by another form of congestion, that did not count.
+    /// Packets dropped by a queue, or by another form of congestion, that did not count as congestion.
     pub queue_filtered: u64,
-    /// Number of times that congestion counted before a loss.
+    /// Number of times that the receiver counted a loss event without a lost packet, because it detected congestion.
     pub early: u64,
 }
 

@@ -14,28 +14,28 @@ use std::cell::OnceCell;
 /// Names of a link direction and its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkLabel {
-    /// Name of the direction, such as `r1-r2`.
+    /// Name of the link direction, such as `r1->r2`.
     pub name: String,
-    /// Sending node.
+    /// Name of the sending node.
     pub from: String,
-    /// Receiving node.
+    /// Name of the receiving node.
     pub to: String,
 }
 
 /// Entry of a link direction in [`Summary`](crate::Summary). Events count from `measure_from` on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Name of the direction.
+    /// Name of the link direction, such as `r1->r2`.
     pub name: String,
-    /// Sending node.
+    /// Name of the sending node.
     pub from: String,
-    /// Receiving node.
+    /// Name of the receiving node.
     pub to: String,
     /// Packets offered to the link.
     pub arrived_packets: u64,
-    /// Dropped packets, by cause.
+    /// Packets that the link dropped, by cause.
     pub dropped_packets: DropCounts,
-    /// Marked packets (ECN CE).
+    /// Packets that the link marked (ECN CE).
     pub marked_packets: u64,
     /// Copies of packets made by the link, not included in the arrived packets.
     #[serde(default, skip_serializing_if = "super::is_zero")]
@@ -47,7 +47,7 @@ pub struct LinkSummary {
     pub mean_queue_packets: f64,
     /// Time average of bytes in the queue, without the packet in transmission.
     pub mean_queue_bytes: f64,
-    /// Maximum number of packets in the queue after an arrival.
+    /// Maximum number of packets in the queue after an arrival, without the packet in transmission.
     pub peak_queue_packets: u64,
     /// Time average of RED's average queue length, in packets; `None` without RED.
     pub mean_red_average: Option<f64>,
@@ -142,7 +142,7 @@ impl LinkMeter {
         }
     }
 
-    /// Records a drop at `now`.
+    /// Records that a packet was dropped at `now`.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, cause: DropCause) {
         let is_measured = measured.contains(now);
         let rest = self.rest();
@@ -152,13 +152,13 @@ impl LinkMeter {
         }
     }
 
-    /// Records a mark at `now`.
+    /// Records that a packet was marked Congestion Experienced at `now`.
     pub fn marked(&mut self, measured: &Measured, now: Instant) {
         let is_measured = measured.contains(now);
         self.rest().marked += u64::from(is_measured);
     }
 
-    /// Records a duplication at `now`; the copy enters the link next.
+    /// Records that the link duplicated a packet at `now`; the copy enters the link next.
     pub fn duplicated(&mut self, measured: &Measured, now: Instant) {
         let is_measured = measured.contains(now);
         self.rest().duplicated += u64::from(is_measured);
@@ -170,7 +170,7 @@ impl LinkMeter {
         self.rest().reordered += u64::from(is_measured);
     }
 
-    /// Records the number of packets in the queue after an arrival at `now`, without the packet in transmission.
+    /// Records that `packets` packets are in the queue after an arrival at `now`, without the packet in transmission.
     #[inline]
     pub fn queue_seen(&mut self, measured: &Measured, now: Instant, packets: u32) {
         if packets > self.peak && measured.contains(now) {
@@ -178,7 +178,7 @@ impl LinkMeter {
         }
     }
 
-    /// Returns the maximum of [`queue_seen`](Self::queue_seen) so far.
+    /// Returns the maximum number of packets in the queue after an arrival so far, in the measured interval.
     #[must_use]
     #[inline]
     pub fn peak(&self) -> u32 {
@@ -222,13 +222,14 @@ impl LinkMeter {
         rest.waiting_byte_nanos = rest.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
     }
 
-    /// Reverts the part after `cut` of a call of [`transmitted`](Self::transmitted), as
-    /// [`cut_waiting`](Self::cut_waiting) does.
+    /// Reverts the part after `cut` of a call of [`transmitted`](Self::transmitted). A run that stops early calls it
+    /// once for each transmission that ends in the future.
     pub fn cut_transmission(&mut self, measured: &Measured, cut: Instant, from: Instant, until: Instant) {
         self.busy_nanos = self.busy_nanos.saturating_sub(measured.overlap(from.max(cut), until));
     }
 
-    /// Returns the bytes of all transmissions since time zero, including those before the measured interval.
+    /// Returns the bytes of all recorded transmissions since time zero, including those before the measured interval
+    /// and those recorded in advance.
     #[must_use]
     pub fn total_sent_bytes(&self) -> u64 {
         self.total_sent_bytes

@@ -3,7 +3,7 @@
 use headway_units::Instant;
 use std::sync::Arc;
 
-/// The measured interval of a run.
+/// The measured interval of a run; both ends are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// End of the warm-up.
@@ -13,7 +13,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Creates the interval `[from, until]`.
+    /// Creates the measured interval `[from, until]`; `until` is the planned end of the run.
     #[must_use]
     pub fn between(from: Instant, until: Instant) -> Arc<Self> {
         Arc::new(Self { from, until })

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// Pages of a flow whose main object was requested at or after `measure_from`: `arrived = completed + open + refused`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagesSummary {
-    /// Requested pages.
+    /// Number of requested pages.
     pub arrived: u64,
     /// Requested pages of which all objects are complete.
     pub completed: u64,
-    /// Requested pages that were incomplete at the end.
+    /// Requested pages that were incomplete at the end of the run.
     pub open: u64,
     /// Requested pages of which an object was refused because too many sessions were open; absent if 0.
     #[serde(default, skip_serializing_if = "super::is_zero")]

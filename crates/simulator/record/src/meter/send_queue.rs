@@ -17,13 +17,14 @@ pub struct SendQueueSummary {
     pub pushed_out_packets: u64,
     /// Packets discarded because they would have arrived too late.
     pub expired_packets: u64,
-    /// Mean time in the queue of sent packets since they were written, in s; `None` without sent packets.
+    /// Mean time from writing a sent packet until it left the queue, in s; `None` without sent packets.
     pub mean_wait_s: Option<f64>,
-    /// Maximum time in the queue, in s.
+    /// Maximum time in the queue of sent packets, in s; `None` without sent packets.
     pub max_wait_s: Option<f64>,
-    /// Packets discarded for any cause that would have arrived too late by the sender's estimate.
+    /// Packets that were discarded, for any cause, and would have arrived too late by the sender's estimate.
     pub late_packets: u64,
-    /// Mean lateness of these packets, in s; `None` without such packets.
+    /// Mean time by which the packets of `late_packets` would have missed their deadline, in s; `None` without such
+    /// packets.
     pub mean_lateness_s: Option<f64>,
     /// Number of times that a lost packet was enqueued again. Such packets are then sent or discarded like all others.
     #[serde(default)]

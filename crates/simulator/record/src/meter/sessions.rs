@@ -17,7 +17,7 @@ pub struct SessionsSummary {
     pub arrived: u64,
     /// Started sessions whose last byte was acknowledged.
     pub completed: u64,
-    /// Started sessions that were incomplete at the end.
+    /// Started sessions that were incomplete at the end of the run.
     pub open: u64,
     /// Started sessions that were not opened because too many were open; absent if 0.
     #[serde(default, skip_serializing_if = "super::is_zero")]

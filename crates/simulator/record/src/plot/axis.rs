@@ -5,7 +5,7 @@ use plotters::coord::ranged1d::{BoldPoints, KeyPointHint, NoDefaultFormatting, R
 use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
 
-/// A horizontal axis.
+/// Kind of a horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum XAxis {
     /// Named categories at equal distances; a value is the index of a category, from 0.
@@ -26,7 +26,7 @@ impl XAxis {
     }
 }
 
-/// A vertical axis.
+/// Kind of a vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YAxis {
     /// Linear axis from slightly below the smallest value.

@@ -12,11 +12,11 @@ pub struct ChartBox {
     pub label: String,
     /// Index of the color and mark.
     pub color: usize,
-    /// Center on the horizontal axis.
+    /// Position of the center of the box on the horizontal axis.
     pub x: f64,
     /// Width in units of `x`; on a logarithmic axis, in decades.
     pub width: f64,
-    /// Samples. NaN and magnitudes above 10^15 are omitted.
+    /// Samples that the box summarizes. NaN and magnitudes above 10^15 are omitted.
     pub samples: Vec<f64>,
 }
 

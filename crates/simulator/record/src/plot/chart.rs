@@ -19,7 +19,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub struct Chart {
     /// Name of the chart, usable as a file name.
     pub name: String,
-    /// Title.
+    /// Title above the chart.
     pub title: String,
     /// Title of the horizontal axis.
     pub x_title: String,
@@ -71,7 +71,7 @@ pub struct ChartLine {
 pub struct ChartPoint {
     /// Value on the horizontal axis: a number, or an index of a category, possibly fractional.
     pub x: f64,
-    /// Value on the vertical axis.
+    /// Position on the vertical axis.
     pub value: f64,
     /// Half the length of the error bar; 0 for none.
     pub error: f64,

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 /// The delays of a run and their label.
 #[derive(Clone, Copy, Debug)]
 pub struct RunDelays<'a> {
-    /// Label in the legend.
+    /// Label of the run in the legend.
     pub label: &'a str,
-    /// Distributions of the run.
+    /// Distributions of packet and frame delays of the run.
     pub distributions: &'a Distributions,
 }
 

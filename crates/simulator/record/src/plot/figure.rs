@@ -7,7 +7,7 @@ use super::RenderError;
 pub struct Figure {
     /// Name of the figure, usable as a file name, such as `throughput`.
     pub name: String,
-    /// SVG text.
+    /// The figure as SVG text.
     pub svg: String,
 }
 

@@ -43,9 +43,9 @@ use std::collections::BTreeSet;
 /// A run to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Label in the legend.
+    /// Label of the run in the legend.
     pub label: &'a str,
-    /// Samples of the run.
+    /// Time series of the run.
     pub series: &'a SeriesTable,
     /// Start of the measured interval, in s. Earlier samples are not drawn, as they are not in the summary.
     pub from: f64,

@@ -12,7 +12,7 @@ use crate::Estimate;
 pub struct Sweep {
     /// Name of the charts, usable as a file name.
     pub name: String,
-    /// Title.
+    /// Title above the charts.
     pub title: String,
     /// Title of the parameter, with its unit.
     pub x_title: String,
@@ -34,7 +34,7 @@ pub struct Sweep {
 pub struct Group {
     /// Label in the legend; not shown for a single group.
     pub label: String,
-    /// Points in any order.
+    /// Points of the group, in any order.
     pub points: Vec<GroupPoint>,
 }
 

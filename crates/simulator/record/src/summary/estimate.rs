@@ -11,7 +11,8 @@ fn t95(degrees: f64) -> Option<f64> {
 /// Relative difference up to which samples are equal: the rounding error of sums of doubles.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Minimum number of runs for a conclusion.
+/// Minimum number of runs for a conclusion: with fewer runs, equal samples do not count as constant, and claims of
+/// papers are not judged.
 pub const MIN_RUNS: usize = 10;
 
 /// A mean over runs with its 95 % confidence interval.
@@ -23,7 +24,7 @@ pub struct Estimate {
     pub mean: f64,
     /// Half width of the 95 % interval (Student's t); `None` for a single run or equal samples.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of runs, each with one sample.
     pub runs: usize,
 }
 
@@ -35,7 +36,7 @@ impl Estimate {
         Self::with_rounding(samples, largest(samples.iter()))
     }
 
-    /// Estimates the mean difference of pairs, first minus second.
+    /// Estimates the mean difference of pairs, first minus second, with one pair per run. Returns `None` without pairs.
     #[must_use]
     pub fn of_differences(pairs: &[(f64, f64)]) -> Option<Self> {
         let differences: Vec<f64> = pairs.iter().map(|(first, second)| first - second).collect();

@@ -11,24 +11,24 @@ use std::io::{self, Write};
 /// The measured interval of a run, in s since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Start: the scenario's `measure_from`.
+    /// Start of the measured interval, in s: the scenario's `measure_from`.
     pub from: f64,
-    /// End of the run.
+    /// End of the measured interval, in s: the end of the run.
     pub to: f64,
 }
 
 /// The results of a run. Field names are the keys of `summary.json` and do not change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Version of Headway.
+    /// Version of Headway that executed the run.
     pub version: String,
     /// Name of the scenario.
     pub name: String,
-    /// Seed of the random streams.
+    /// Seed of the random streams of the run.
     pub seed: u64,
     /// Whether the run reached its planned end.
     pub complete: bool,
-    /// Measured interval.
+    /// Interval to which the metrics refer.
     pub interval: Interval,
     /// All flows, in the order of the scenario.
     pub flows: Vec<FlowSummary>,

@@ -108,7 +108,7 @@ pub fn flow_table(summary: &Summary) -> String {
         },
         Column::level("95 %", time_unit, 2, move |flow: &FlowSummary| Some(flow.one_way_delay_s?.p95 * time_scale)),
         Column::level("jitter", time_unit, 2, move |flow: &FlowSummary| Some(flow.jitter_s? * time_scale)),
-        Column::level("rate", "CoV", 3, |flow: &FlowSummary| flow.rate_cov),
+        Column::level("CoV", "", 3, |flow: &FlowSummary| flow.rate_cov),
     ];
     if flows.iter().any(|flow| flow.unsent_packets() > 0) {
         let unsent = |flow: &FlowSummary| flow.unsent_packets() as f64;
@@ -483,13 +483,23 @@ mallory   flow1   flood        50        0        0        0         1          
     fn the_flow_table_has_units_and_a_total() {
         let text = flow_table(&summary(2, 0));
         let expected = "\
-flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitter   rate
-                               packets  packets     %   Mb/s     ms     ms      ms    CoV
+flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitter    CoV
+                               packets  packets     %   Mb/s     ms     ms      ms
 ftp-0  s0 > r2    tcp-newreno     1000        0  0.00  0.250      -      -    1.25  0.125
 ftp-1  s1 > r2    tcp-newreno     1000        1  0.10  1.250  12.50  30.50    1.25  0.125
 total                             2000        1  0.05  1.500  12.50
 ";
         assert_eq!(text, expected, "\n{text}");
+    }
+
+    /// Of two columns called `rate`, one was a coefficient of variation. Columns of one name differ in their unit only.
+    #[test]
+    fn columns_of_different_quantities_have_different_names() {
+        let flows = flow_table(&summary(2, 0));
+        let heads: Vec<&str> = flows.lines().next().unwrap().split("  ").map(str::trim).collect();
+        let heads: Vec<&&str> = heads.iter().filter(|head| !head.is_empty()).collect();
+        let distinct: BTreeSet<&&str> = heads.iter().copied().collect();
+        assert_eq!(distinct.len(), heads.len(), "{heads:?}");
     }
 
     #[test]

@@ -8,24 +8,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Users or applications are affected.
+    /// A problem that affects users or applications.
     Problem,
-    /// Information.
+    /// Information, not necessarily a problem.
     Note,
 }
 
-/// Result of a rule.
+/// Something notable in a record, found by one of the rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Start of the finding, in s since the start of the run.
     pub time_from_s: f64,
     /// End of the finding, in s since the start of the run.
     pub time_to_s: f64,
-    /// Severity.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// Name of the flow or of the link direction.
+    /// Name of the flow or of the link direction that the finding concerns.
     pub subject: String,
-    /// One sentence without a full stop.
+    /// Description of the finding: one sentence without a full stop.
     pub text: String,
 }
 

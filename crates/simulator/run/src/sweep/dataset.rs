@@ -75,11 +75,11 @@ impl Table {
     }
 }
 
-/// One row per run and flow.
+/// Name of the table with one row per run and flow.
 pub const FLOWS: &str = "flows.parquet";
-/// One row per run and link direction.
+/// Name of the table with one row per run and link direction.
 pub const LINKS: &str = "links.parquet";
-/// One row per run, with its summary.
+/// Name of the table with one row per run, which has its summary as JSON.
 pub const RUNS: &str = "runs.parquet";
 
 /// Returns the column name of a path. `from`, `to` and `kind` get a prefix, as a sweep may vary keys of these names.

@@ -12,9 +12,9 @@ const MAX_GROUPS: usize = 3;
 /// is its own name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// Heading of its column.
+    /// Name of the metric: heading of its column in tables.
     pub name: String,
-    /// The expression.
+    /// Expression that computes the metric from the summary of a run.
     pub of: Expression,
 }
 

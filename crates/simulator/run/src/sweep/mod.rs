@@ -76,9 +76,9 @@ struct Point {
 /// A run of a [`Sweep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Task {
-    /// Number of the point, from 0.
+    /// Index of the combination of varied values (point), from 0.
     pub point: usize,
-    /// Seed.
+    /// Seed of the run.
     pub seed: u64,
 }
 
@@ -87,18 +87,19 @@ pub struct Task {
 pub struct Threads {
     /// Number of threads; `None` for one per core.
     pub jobs: Option<NonZeroUsize>,
-    /// Traces of each run; only with records.
+    /// Packet traces to write for each run; only with records.
     pub traces: Vec<TraceFormat>,
-    /// Whether to repeat completed runs.
+    /// Whether to repeat runs whose records are already complete; only with records.
     pub again: bool,
 }
 
 impl Sweep {
-    /// Loads the scenario at every point, so that errors are found before the first run. `varies` are the caller's
-    /// additions to the scenario's `[vary]`. With `records` each run leaves a record; without, series are disabled.
+    /// Loads the scenario with every combination of varied values (point), so that errors are found before the first
+    /// run. `varies` are the caller's additions to the scenario's `[vary]`. With `records`, each run leaves a record;
+    /// without, time series are disabled.
     ///
     /// # Errors
-    /// The scenario or one of its points is invalid.
+    /// The scenario is invalid with a combination of varied values.
     pub fn read(mut text: ScenarioText, varies: &[Vary], records: bool, watch: &dyn Watch) -> Result<Self, Error> {
         if !records {
             text.overrides.push(NO_SERIES.parse()?);
@@ -147,7 +148,7 @@ impl Sweep {
         &self.name
     }
 
-    /// Returns warnings about valid but unusual values.
+    /// Returns warnings about keys of the scenario that have no effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -159,7 +160,8 @@ impl Sweep {
         &self.columns
     }
 
-    /// Returns a [`ResultTable`] with the points and without metrics. It allows checks of questions before any run.
+    /// Returns a [`ResultTable`] with all combinations of varied values and without metrics. With it, requests such as
+    /// [`ResultTable::against()`] can be checked before any run.
     #[must_use]
     pub fn outline(&self) -> ResultTable {
         let row = |point: &Point| ResultRow {
@@ -180,7 +182,8 @@ impl Sweep {
         point.overrides.get(first..first + self.columns.len()).unwrap_or_default()
     }
 
-    /// Checks without a run that each metric names existing entities and has a single value, at one or more points.
+    /// Checks without a run that each metric names existing flows, links, hosts and attackers and has a single value,
+    /// with at least one combination of varied values (point).
     ///
     /// # Errors
     /// A metric is valid at no point, or a point can no longer be loaded.
@@ -202,13 +205,13 @@ impl Sweep {
         wrong.into_iter().find_map(|(_, error)| error).map_or(Ok(()), |error| Err(Error::Metric(error)))
     }
 
-    /// Returns the number of seeds per point.
+    /// Returns the number of seeds with which each combination of varied values is run.
     #[must_use]
     pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
-    /// Returns all runs, in order of points.
+    /// Returns all runs, in the order of the combinations of varied values, then of seeds.
     #[must_use]
     pub fn tasks(&self) -> Vec<Task> {
         let of = |point| self.seeds.iter().map(move |&seed| Task { point, seed });
@@ -282,7 +285,8 @@ impl Sweep {
 }
 
 impl Threads {
-    /// Runs the missing runs of a session. Returns messages about reused and damaged runs.
+    /// Executes the runs that the session lacks and stores their summaries. Returns messages about reused and damaged
+    /// runs.
     ///
     /// # Errors
     /// A run fails, or its summary cannot be stored. Completed runs are kept.

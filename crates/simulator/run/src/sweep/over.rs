@@ -5,19 +5,19 @@ use headway_record::Estimate;
 use headway_scenario::Cell;
 use std::collections::BTreeMap;
 
-/// Positions of a key's values on an axis.
+/// Positions of the values of a varied key on the axis of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
-    /// Numbers, in the key's unit.
+    /// The values are numbers, in the key's unit, and are their own positions.
     Numbers,
-    /// Names, at 0, 1, 2 and so on.
+    /// The values are names, at positions 0, 1, 2 and so on.
     Names(Vec<String>),
 }
 
-/// Metric over a key, for one value of another key.
+/// Values of a metric over a varied key, for one value of a second key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Value of the other key; empty without one.
+    /// Value of the second key; empty if there is none.
     pub label: String,
     /// Points in the order of the axis.
     pub points: Vec<LinePoint>,
@@ -26,11 +26,12 @@ pub struct Line {
 /// A point of a [`Line`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePoint {
-    /// Position on the axis.
+    /// Position of the key's value on the axis.
     pub x: f64,
-    /// Value of each seed. Other varied keys are averaged per seed, so that intervals are over seeds only.
+    /// One value of the metric per seed. If further keys vary, the metric is averaged over their values for each seed,
+    /// so that intervals are over seeds only.
     pub samples: Vec<f64>,
-    /// Mean and interval.
+    /// Mean of the samples and its 95 % interval.
     pub number: Option<Estimate>,
 }
 
@@ -62,7 +63,8 @@ impl ResultTable {
         if numbers.is_some() { Places::Numbers } else { Places::Names(names) }
     }
 
-    /// Returns a metric over key `x`, with one line for each value of key `by`.
+    /// Returns the values of a metric over key `x`, with one line for each value of key `by`. All arguments are indices
+    /// in the table.
     #[must_use]
     pub fn over(&self, metric: usize, x: usize, by: Option<usize>) -> Vec<Line> {
         let (names, numbers) = self.axis(x);

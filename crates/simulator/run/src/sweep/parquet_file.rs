@@ -25,7 +25,7 @@ const UNITS_KEY: &str = "headway.units";
 /// Number of rows read at a time.
 const READ_ROWS: usize = 256;
 
-/// Cells of a column.
+/// Values of a column, all of one type; `None` where a row has no value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DatasetValues {
     /// Integers.
@@ -41,11 +41,11 @@ pub enum DatasetValues {
 /// A column of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetColumn {
-    /// Name.
+    /// Name of the column.
     pub name: String,
     /// Unit of the numbers, such as `bps`, if the column has one.
     pub unit: Option<String>,
-    /// One cell per row.
+    /// Values of the column, one per row.
     pub values: DatasetValues,
 }
 
@@ -59,7 +59,7 @@ impl DatasetValues {
         }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows of the column.
     #[must_use]
     pub const fn rows(&self) -> usize {
         match self {

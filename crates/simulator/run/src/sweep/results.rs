@@ -28,7 +28,7 @@ pub struct ResultTable {
     pub units: Vec<Option<&'static str>>,
     /// One row per combination of values, in the order of the sweep.
     pub rows: Vec<ResultRow>,
-    /// Differences to one value of a key, if requested.
+    /// Differences from a baseline, if requested with [`against()`](Self::against()).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
     /// Whether each metric uses a percentile.
@@ -43,7 +43,7 @@ pub struct Key {
     pub key: String,
     /// Short name, as in the dataset.
     pub name: String,
-    /// Unit of the numbers in the dataset.
+    /// Unit of the key's values in the dataset; `None` if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
 }
@@ -54,16 +54,16 @@ impl From<&Column> for Key {
     }
 }
 
-/// One combination of values.
+/// Results of one combination of varied values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultRow {
-    /// Values of the keys, as written in the scenario.
+    /// Values of the varied keys, as written in the scenario.
     pub values: Vec<String>,
-    /// Number of runs.
+    /// Number of runs of this combination of values.
     pub runs: usize,
     /// Whether all runs gave the same numbers. The order of events may differ.
     pub identical: bool,
-    /// Estimates of the metrics; `None` if no run has the metric.
+    /// Mean of each metric over the runs, with its 95 % interval; `None` if no run has the metric.
     pub metrics: Vec<Option<Estimate>>,
     /// Values of each metric, with the seeds of the runs.
     #[serde(skip)]
@@ -77,7 +77,7 @@ pub struct ResultRow {
 }
 
 impl ResultRow {
-    /// Returns the values of the keys as in the dataset.
+    /// Returns the values of the varied keys, as in the dataset: numbers in the keys' units if possible.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
@@ -100,23 +100,24 @@ impl ResultRow {
     }
 }
 
-/// Differences of combinations to those with one value of a key and otherwise equal values.
+/// Differences from a baseline, which is one value of a varied key: each combination of values is compared with the one
+/// that has the baseline value and otherwise equal values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// Short name of the key, and the value.
+    /// Baseline: short name of the key, and its value.
     pub value: [String; 2],
     /// Whether runs with equal seeds are compared in pairs; otherwise the intervals are Welch's.
     pub paired: bool,
-    /// One row for each combination with a counterpart.
+    /// One row for each combination of values for which the sweep has the baseline combination.
     pub rows: Vec<Difference>,
 }
 
-/// Difference of a combination to its counterpart.
+/// Difference between a combination of values and its baseline combination.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Values of the keys.
+    /// Values of the varied keys of the compared combination.
     pub values: Vec<String>,
-    /// Differences of the metrics.
+    /// Difference of each metric: value of the combination minus baseline; `None` if it cannot be computed.
     pub metrics: Vec<Option<Estimate>>,
 }
 
@@ -136,8 +137,8 @@ impl ResultTable {
         Self { keys: columns.iter().map(Key::from).collect(), metrics, units, rows, against: None, percentiles }
     }
 
-    /// Adds the differences to one value of a key, `KEY=VALUE`. If `paired`, runs with equal seeds are
-    /// compared; otherwise all runs of both, by Welch's method.
+    /// Adds the differences from a baseline, `KEY=VALUE`: one value of a varied key. If `paired`, runs with equal seeds
+    /// are compared; otherwise all runs of both combinations, by Welch's method.
     ///
     /// # Errors
     /// The key is not varied, or never has this value.
@@ -288,8 +289,8 @@ impl ResultTable {
         text
     }
 
-    /// Returns the number of combinations with a metric whose interval is [wider](Estimate::is_within) than
-    /// this part of its mean.
+    /// Returns the number of combinations of values with a metric for which half the width of the 95 % interval is
+    /// above `relative` times the mean ([`Estimate::is_within`]).
     #[must_use]
     pub fn wider_than(&self, relative: f64) -> usize {
         self.rows.iter().filter(|row| row.is_wider_than(relative)).count()

@@ -93,7 +93,7 @@ impl Session {
         Arc::clone(&self.sweep)
     }
 
-    /// Returns the folder.
+    /// Returns the folder of the sweep.
     #[must_use]
     pub const fn folder(&self) -> &Folder {
         &self.folder
@@ -121,7 +121,7 @@ impl Session {
     /// Stores the summary of a run, as returned by [`Sweep::simulate`].
     ///
     /// # Errors
-    /// It cannot be written, or is not the complete summary of this run.
+    /// The summary cannot be written, or is not the complete summary of this run.
     pub fn add(&mut self, task: Task, summary: &str) -> Result<(), Error> {
         let read: Summary = Summary::from_json(summary).map_err(|error| self.wrong(&error))?;
         if read.seed != task.seed || !read.complete || summary.contains('\n') {
@@ -140,8 +140,8 @@ impl Session {
         self.check_expected(task.point, summary)
     }
 
-    /// Registers metrics to check during the sweep. If a metric fails for the first run of every point,
-    /// [`add`](Self::add) returns the error that [`results`](Self::results) would.
+    /// Registers metrics to check during the sweep. If a metric cannot be evaluated for the first run of each
+    /// combination of values, [`add`](Self::add) returns an error, as [`results`](Self::results) would.
     pub fn expect(&mut self, metrics: &[Metric]) {
         self.expected = metrics.iter().map(|metric| (metric.clone(), 0)).collect();
     }
@@ -170,9 +170,9 @@ impl Session {
         }
     }
 
-    /// Adds seeds to each point at which the interval of a metric is
-    /// [wider](headway_record::Estimate::is_within) than `relative` times its mean, up to `max_seeds` seeds per
-    /// point. Returns whether any was added. All runs must be stored.
+    /// Adds seeds to each combination of values (point) at which half the width of a metric's 95 % interval is above
+    /// `relative` times its mean ([`Estimate::is_within`](headway_record::Estimate::is_within)), up to `max_seeds`
+    /// seeds per combination. Returns whether any seed was added. All runs must be stored.
     ///
     /// # Errors
     /// Those of [`results`](Self::results).

@@ -29,11 +29,11 @@ const MAX_OVERHEAD: Bytes = Bytes::new(64 << 10);
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Direction {
-    /// Transmission rate, above 0bps; not allowed with capacity.
+    /// Transmission rate, above 0bps. Required without `capacity`, not allowed with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<Rate>,
-    /// File of transmission opportunities in Mahimahi's format, in place of rate: one time in ms per line, each for
-    /// 1504B.
+    /// File of transmission opportunities in Mahimahi's format, instead of `rate`: each line is a time in ms at which
+    /// 1504B can be sent. After the last line the file starts again.
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<String>,
     /// Changes of rate and delay during the run, in order of time; `[]` for none.
@@ -45,13 +45,14 @@ pub(crate) struct Direction {
     /// Maximum packet size including headers, at least 1B; larger packets are dropped. No limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     mtu: Option<Bytes>,
-    /// Lower-layer bytes per packet, at most 64KiB. If absent: 4B with capacity, as in mm-link, else 0B.
+    /// Lower-layer bytes that each packet adds to its transmission, at most 64KiB. If absent: 4B with `capacity`, as in
+    /// mm-link, else 0B.
     #[serde(skip_serializing_if = "Option::is_none")]
     overhead: Option<Bytes>,
-    /// Queue of the transmitter; droptail if absent.
+    /// Queue in front of the transmitter; droptail if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<KindOptions<QueueOptions>>,
-    /// Packet loss of the channel.
+    /// Packet loss of the channel, as opposed to drops by the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Switchable<KindOptions<LossOptions>>>,
     /// Token bucket before the queue that drops packets above a rate.
@@ -60,7 +61,7 @@ pub(crate) struct Direction {
     /// Token bucket after the queue that delays packets above a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     shaper: Option<Switchable<ShaperOptions>>,
-    /// Random delay in addition to delay.
+    /// Random delay of each packet in addition to `delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<Switchable<KindOptions<JitterOptions>>>,
     /// Reordering of packets.

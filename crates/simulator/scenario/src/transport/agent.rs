@@ -14,16 +14,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct AgentOptions {
     /// Maximum size of a datagram as an IP packet, at most 65535 B; larger writes are split.
     pub datagram: Bytes,
-    /// Size of the headers in each datagram; 0 B if sizes do not include headers.
+    /// Size of the headers that each datagram includes; 0 B if sizes do not include headers.
     pub header: Bytes,
-    /// Size of a report as an IP packet, from 1 B to 65535 B.
+    /// Size of a report of the receiver as an IP packet, from 1 B to 65535 B.
     pub feedback: Bytes,
     /// Whether datagrams are ECN-capable: ECT(0) of RFC 3168.
     pub ecn: bool,
-    /// Rate of the sender's interface, above 0bps, for controllers that need it.
+    /// Rate of the sender's network interface, above 0bps. Required by the controllers that use it, such as spacing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_rate: Option<Rate>,
-    /// Round-trip time that the sender uses before its first report, from 1ns to 1000s.
+    /// Round-trip time that the sender uses before the first report arrives, from 1ns to 1000s. If absent: unknown
+    /// until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rtt: Option<Duration>,
 }

@@ -17,9 +17,9 @@ pub(super) const SERIES: usize = 5;
 /// Options of a transport with a rate controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Controlled<T> {
-    /// Options of the transport.
+    /// Options of the transport, without those of the controller.
     pub carrier: T,
-    /// Options of the controller.
+    /// Rate controller and its options.
     pub controller: ControllerOptions,
 }
 

@@ -8,7 +8,7 @@ use crate::observe::Observer;
 pub struct Conservation {
     /// Packets sent by endpoints and attackers.
     pub sent: u64,
-    /// Copies made by links.
+    /// Copies of packets that links made (duplication).
     pub copied: u64,
     /// Packets delivered to endpoints.
     pub delivered: u64,

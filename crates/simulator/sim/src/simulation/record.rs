@@ -14,17 +14,17 @@ use headway_units::{FlowId, Instant, Registry};
 /// Record of a run.
 #[derive(Debug)]
 pub struct Record<O = ()> {
-    /// Metrics over the measured interval.
+    /// Metrics of the run over the measured interval.
     pub summary: Summary,
-    /// Time series not drained yet, if the scenario has any.
+    /// Time series that the caller has not drained yet; `None` if the scenario records none.
     pub series: Option<SeriesWriter>,
     /// Distributions of packet and frame delays, if the scenario enables them.
     pub distributions: Option<Distributions>,
     /// Fingerprint of the event order.
     pub fingerprint: Fingerprint,
-    /// Packet counts.
+    /// Counts of sent, delivered, dropped and in-flight packets.
     pub conservation: Conservation,
-    /// Number of events.
+    /// Number of events that the run processed.
     pub events: u64,
     /// Observer of the run.
     pub observer: O,

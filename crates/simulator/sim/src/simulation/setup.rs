@@ -35,7 +35,7 @@ pub enum SetupError {
     Source {
         /// Name of the flow.
         flow: String,
-        /// Cause.
+        /// Reason why the source cannot be started.
         error: OptionError,
     },
     /// Programs or the kernel send the packets of a flow.

@@ -1,4 +1,5 @@
-//! The carrier `agent`: numbered datagrams and reports, exact timestamps and no handshake, like the agents of ns-2.
+//! The transport of rate controllers outside of DCCP: numbered datagrams and reports, exact timestamps and no
+//! handshake, like the agents of ns-2.
 
 use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};

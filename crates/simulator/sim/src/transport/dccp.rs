@@ -1,4 +1,4 @@
-//! The carrier `dccp`: a connection from a client, which sends the data, to a server.
+//! The transport `dccp`: a connection from a client, which sends the data, to a server.
 
 pub(crate) mod ends;
 mod spoofed_peers;

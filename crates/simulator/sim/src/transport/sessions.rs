@@ -1,4 +1,4 @@
-//! The carrier of a TCP whose source opens sessions: one connection per session.
+//! A TCP transport whose source opens sessions: one connection per session.
 //!
 //! A connection behaves like a flow that starts at the session's arrival and sends the session's bytes, rounded up to
 //! whole segments. It is open until all data are acknowledged. Its receiver replies to late packets for the time that

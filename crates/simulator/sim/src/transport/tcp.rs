@@ -1,4 +1,4 @@
-//! The carrier `tcp`: a sender and a sink of one-way TCP.
+//! The TCP transports: a sender and a sink of one-way TCP.
 
 mod frames;
 

@@ -1,4 +1,4 @@
-//! The carrier `udp`: datagrams, sent when they are written.
+//! The transport `udp`: datagrams, sent when they are written.
 
 use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};

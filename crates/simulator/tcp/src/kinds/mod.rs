@@ -157,9 +157,9 @@ own_options! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
     kind: Kind,
-    /// Rules of the kind, shared by connections with equal options.
+    /// Options of all kinds of TCP, shared by connections with equal options.
     pub rules: Arc<Rules>,
-    /// Options of this kind only, shared by connections with equal options.
+    /// Options that only this kind of TCP has, shared by connections with equal options.
     pub own: Arc<OwnOptions>,
 }
 
@@ -297,16 +297,16 @@ impl Sender {
     pub fn handle(&mut self, now: Instant, ack: &Segment) {
         each!(&mut self.0, flow => flow.handle(now, ack));
     }
-    /// Handles the expiry of [`Sender::poll_timeout`].
+    /// Handles the expiry of a timer at the time that [`Sender::poll_timeout`] returned.
     pub fn handle_timeout(&mut self, now: Instant) {
         each!(&mut self.0, flow => flow.handle_timeout(now));
     }
-    /// Returns the next packet to send now, if any.
+    /// Returns the next packet to send now; `None` if there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         each!(&mut self.0, flow => flow.poll_transmit(now))
     }
-    /// Returns when to call [`Sender::handle_timeout`], unless another call changes it.
+    /// Returns when to call [`Sender::handle_timeout`], unless another call changes this time; `None` if no timer runs.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -347,7 +347,8 @@ impl Sender {
     pub fn dupacks(&self) -> u32 {
         each!(&self.0, flow => flow.state.dupacks)
     }
-    /// Returns the segments sent and not acknowledged, including lost ones (FlightSize of RFC 5681).
+    /// Returns the number of segments sent and not cumulatively acknowledged, including lost ones (FlightSize of RFC
+    /// 5681).
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         each!(&self.0, flow => flow.state.flight())
@@ -373,7 +374,7 @@ impl Sender {
     pub fn fetch(&self) {
         each!(&self.0, flow => flow.state.fetch());
     }
-    /// Returns the counters.
+    /// Returns the counters of sent packets, timeouts and other events.
     #[must_use]
     pub fn counters(&self) -> Counters {
         each!(&self.0, flow => flow.state.counters)
@@ -383,7 +384,7 @@ impl Sender {
     pub fn segment_size(&self) -> Bytes {
         each!(&self.0, flow => flow.state.rules.segment)
     }
-    /// Returns the data in a full segment.
+    /// Returns the size of the data in a full segment, without headers.
     #[must_use]
     pub fn payload_size(&self) -> Bytes {
         each!(&self.0, flow => flow.state.rules.payload())

@@ -25,7 +25,7 @@ use headway_units::{Bytes, Dialect, Duration, OptionError};
 options! {
     /// Options of `tcp-vegas`.
     VegasOptions {
-        /// Variant of Vegas.
+        /// Implementation of Vegas that the flow follows.
         Usual vegas: VegasRules = VegasRules::Linux, Ns2: VegasRules::Arizona;
         /// Number of queued segments below which the window opens; at most `vegas_beta`.
         Usual vegas_alpha: u32 = 2, Ns2: 1;
@@ -34,13 +34,13 @@ options! {
     }
 }
 
-/// Variant of `tcp-vegas`.
+/// Implementation that `tcp-vegas` follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VegasRules {
-    /// The University of Arizona's, with fine-grained retransmission timeouts, as in ns-2's Agent/TCP/Vegas.
+    /// Vegas of the University of Arizona, with fine-grained retransmission timeouts, as in ns-2's Agent/TCP/Vegas.
     Arizona,
-    /// Linux's: window growth only, with SACK recovery.
+    /// Vegas of Linux: only the growth of the window, with SACK recovery.
     Linux,
 }
 

@@ -23,12 +23,12 @@ use headway_units::{Dialect, Duration, Instant, OptionError};
 options! {
     /// Options of `tcp-westwood`.
     WestwoodOptions {
-        /// Bandwidth estimate.
+        /// Filter that estimates the bandwidth.
         Usual bandwidth_filter: BandwidthFilter = BandwidthFilter::Plus, Ns2: BandwidthFilter::Linux;
     }
 }
 
-/// Bandwidth estimate of Westwood.
+/// Filter with which Westwood estimates the bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandwidthFilter {

@@ -16,19 +16,20 @@ pub(crate) use on_data::OnData;
 /// First option number of an HC-Receiver (RFC 4340 section 10.3). Experimental CCIDs use only this one.
 const REPORT: u8 = 192;
 
-/// Controller of a CCID.
+/// Congestion controller that this endpoint runs for a CCID.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CcidController {
-    /// CCID by which both endpoints refer to it.
+    /// CCID by which both endpoints refer to the controller.
     pub ccid: Ccid,
-    /// Options of its controller.
+    /// Options of the controller.
     pub controller: ControllerOptions,
-    /// Whether its data receiver must send Ack Vectors, which controllers with arrival reports need.
+    /// Whether the receiver of data under this CCID must send Ack Vectors. Controllers that need reports of single
+    /// packets require them.
     pub ack_vectors: bool,
 }
 
 impl CcidController {
-    /// Creates an entry, with Ack Vectors if the controller needs arrival reports.
+    /// Creates an entry. Ack Vectors are required if the controller needs reports of single packets.
     #[must_use]
     pub const fn new(ccid: Ccid, controller: ControllerOptions) -> Self {
         let ack_vectors = matches!(controller.reports(), ReportForm::Arrivals);

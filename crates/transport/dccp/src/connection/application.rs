@@ -59,14 +59,14 @@ impl Connection {
         self.events.has_some()
     }
 
-    /// Sets the path of the connection's packets, whose lower-layer headers reduce the maximum
-    /// packet size (section 14).
+    /// Sets the path of the connection's packets, whose lower-layer headers reduce the maximum packet size (RFC 4340
+    /// section 14).
     pub(crate) fn set_path(&mut self, path: Path) {
         self.settled = Instant::FAR_FUTURE;
         self.mtu.reserve_headers(path.lower_headers() + self.options.expert.secure_headers.count() as usize);
     }
 
-    /// Returns the newest round-trip time measured since the last call, for statistics.
+    /// Returns the newest round-trip time measured since the last call of this method, if any.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.forward.take_rtt_sample()
     }
@@ -79,9 +79,9 @@ impl Connection {
         self.delays.newest()
     }
 
-    /// Returns, once, what the packet that was [handled](Self::handle) last reported about our packets. `None` if it
-    /// had no usable Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence number under which data
-    /// was sent.
+    /// Returns, once, what the packet that was [handled](Self::handle) last reported about the packets of this
+    /// endpoint. `None` if it had no usable Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence
+    /// number under which data was sent.
     pub fn take_arrivals(&mut self) -> Option<Arrivals<'_>> {
         self.forward.take_arrivals()
     }
@@ -103,10 +103,10 @@ impl Connection {
     ///
     /// To check whether the peer is reachable at another address, a driver sends that one packet, marked in
     /// [`Outgoing`](super::Outgoing) and [`Transmit`](crate::Transmit), to the new address and all others to the old
-    /// one. An answer proves that the host at the new address knows the peer's sequence numbers (section 7.5.5 on
-    /// guessing them). Without DTLS any on-path observer knows them. A new probe replaces an unanswered one. Probes are
-    /// not retransmitted and the connection does not depend on the answer, so the driver should limit their rate and
-    /// set its own timeout.
+    /// one. An answer proves that the host at the new address knows the peer's sequence numbers (RFC 4340 section 7.5.5
+    /// on guessing them). Without DTLS any on-path observer knows them. A new probe replaces an unanswered one. Probes
+    /// are not retransmitted and the connection does not depend on the answer, so the driver should limit their rate
+    /// and set its own timeout.
     pub fn probe(&mut self) -> Option<u64> {
         if self.machine.state() != State::Open {
             return None;
@@ -115,14 +115,15 @@ impl Connection {
         Some(self.sync_probes.probe())
     }
 
-    /// Returns when [`Self::handle_timeout`] must be called.
+    /// Returns when [`Self::handle_timeout`] must be called; `None` if no timer runs.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// Closes the connection (section 8.3). No more data is sent. A client sends Close, a server CloseReq.
+    /// Closes the connection (RFC 4340 section 8.3). No more data is sent. A client sends Close; a server CloseReq, or
+    /// Close with [`server_time_wait`](ConnectionOptions::server_time_wait). Before PARTOPEN the connection is aborted.
     pub fn close(&mut self, now: Instant) {
         let cause = if self.is_server && !self.options.server_time_wait {
             Cause::ServerActiveClose
@@ -143,24 +144,25 @@ impl Connection {
         self.refresh(now);
     }
 
-    /// Aborts the connection with a Reset of code 9, "Too Busy": the server has reached its
-    /// connection limit (section 8.1.3).
+    /// Aborts the connection with a Reset of code 9, "Too Busy": the server has reached its connection limit (RFC 4340
+    /// section 8.1.3).
     pub fn abort_busy(&mut self, now: Instant) {
         self.reset(now, Reset { code: ResetCode::TOO_BUSY, data: [0; 3] });
         self.refresh(now);
     }
 
-    /// Stops delivering data. Data that arrives is dropped and reported to the peer (Drop Code 1, section 11.7.2).
+    /// Stops delivering data. Data that arrives is dropped and reported to the peer (Drop Code 1, RFC 4340 section
+    /// 11.7.2).
     pub const fn stop_receiving(&mut self) {
         self.we_stopped = true;
     }
 
-    /// Sets whether acknowledgements carry Slow Receiver: the application cannot keep up (section 11.6).
+    /// Sets whether acknowledgements carry Slow Receiver: the application cannot keep up (RFC 4340 section 11.6).
     pub const fn set_slow_receiver(&mut self, slow: bool) {
         self.acknowledge.slow_receiver = slow;
     }
 
-    /// Reports to the peer that the application dropped delivered data, and why (Data Dropped, section 11.7).
+    /// Reports to the peer that the application dropped delivered data, and why (Data Dropped, RFC 4340 section 11.7).
     pub fn report_dropped(&mut self, now: Instant, seq: Seq48, code: DropCode) {
         let number = self.windows.number_received(seq);
         if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.contains(number) {
@@ -172,9 +174,9 @@ impl Connection {
         }
     }
 
-    /// Handles a router's report that a packet was too big for a next hop of `mtu` bytes, 0 if unknown (section 14.1;
-    /// RFC 6773 section 3.6 for ICMP about the enclosing UDP packet). `quoted` is the sequence number in the quoted
-    /// header. A message that quotes a packet not sent recently may be forged, and is ignored.
+    /// Handles a router's report that a packet was too big for a next hop of `mtu` bytes, 0 if unknown (RFC 4340
+    /// section 14.1; RFC 6773 section 3.6 for ICMP about the enclosing UDP packet). `quoted` is the sequence number in
+    /// the quoted header. A message that quotes a packet not sent recently may be forged, and is ignored.
     pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {
         self.settled = Instant::FAR_FUTURE;
         if self.windows.is_acknowledgement_valid(quoted) && self.mtu.on_too_big(mtu) {
@@ -220,21 +222,22 @@ impl Connection {
         }
     }
 
-    /// Returns what has reduced the rate of this endpoint's data so far; empty if no controller runs.
+    /// Returns how many loss events and timeouts have reduced the rate of this endpoint's data; zeros if no controller
+    /// runs.
     #[must_use]
     pub fn setbacks(&self) -> Setbacks {
         self.forward.setbacks()
     }
 
-    /// Returns the current values of a feature: local, then remote (section 6). `None` for a
-    /// feature that this crate does not implement.
+    /// Returns the current values of a feature: local, then remote (RFC 4340 section 6). `None` for a feature that this
+    /// crate does not implement.
     #[must_use]
     pub fn feature_values(&self, feature: Feature) -> Option<[u64; 2]> {
         feature.initial()?;
         Some([Side::Local, Side::Remote].map(|side| self.negotiation.value(side, feature)))
     }
 
-    /// Returns the service code that the client requested.
+    /// Returns the service code of the connection, which its client chose.
     #[must_use]
     pub const fn service(&self) -> ServiceCode {
         self.service

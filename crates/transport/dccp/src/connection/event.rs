@@ -16,7 +16,7 @@ pub struct Outgoing<'a> {
     pub packet: Packet<'a>,
     /// ECN codepoint of the IP header, also under UDP (RFC 6773 section 3.5).
     pub ecn: Ecn,
-    /// Whether routers must not fragment the packet (section 14.2).
+    /// Whether routers must not fragment the packet (RFC 4340 section 14.2).
     pub dont_fragment: bool,
     /// Number of the driver's [probe](crate::Connection::probe) if this is its Sync, which may be
     /// sent to another address.
@@ -26,18 +26,18 @@ pub struct Outgoing<'a> {
 /// Event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A listener has created the connection (section 8.5 step 3); reported only by an
+    /// A listener has created the connection (RFC 4340 section 8.5 step 3); reported only by an
     /// [`Endpoint`](crate::Endpoint). The handshake continues.
     Accepted,
     /// The handshake is complete: data may be sent in both directions.
     Connected,
     /// The connection is closed.
     Closed(Closed),
-    /// The maximum datagram size, in bytes, has changed (section 14).
+    /// The maximum datagram size, in bytes, has changed (RFC 4340 section 14).
     MaximumPacketSize(usize),
     /// The peer has answered the [probe](crate::Connection::probe) with this number.
     ProbeAnswered(u64),
-    /// The peer's application no longer listens, so that no more data is sent (Drop Code 1, section 11.7.2).
+    /// The peer's application no longer listens, so that no more data is sent (Drop Code 1, RFC 4340 section 11.7.2).
     PeerNotListening,
     /// A datagram of this size, in bytes, exceeds the maximum packet size and has been discarded.
     DatagramTooLarge(usize),
@@ -81,14 +81,15 @@ impl Events {
     }
 }
 
-/// Why a connection is closed.
+/// Reason why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
     /// The peer sent this Reset.
     ByPeer(Reset),
-    /// We sent this Reset: in answer to a Close (code 1), because of an error, or by request of the application.
+    /// This endpoint sent this Reset: in answer to a Close (code 1), because of an error, or by request of the
+    /// application.
     ByUs(Reset),
-    /// The peer did not answer in this state.
+    /// The peer did not answer while the connection was in this state.
     NoAnswer(State),
 }
 
@@ -106,22 +107,22 @@ pub enum Delivery {
 /// Result of a processing step: continue with the next step, or stop with this outcome.
 pub(super) type Step<T> = ControlFlow<Delivery, T>;
 
-/// Why a packet, or its data, was dropped.
+/// Reason why a packet, or its data, was dropped. Steps are those of RFC 4340 section 8.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
-    /// Short (24-bit) sequence numbers are not allowed (step 6).
+    /// Short (24-bit) sequence numbers are not allowed (RFC 4340 section 8.5 step 6).
     ShortNumbers,
-    /// There is no connection, or it is in TIMEWAIT (step 2).
+    /// There is no connection, or it is in TIMEWAIT (RFC 4340 section 8.5 step 2).
     NoConnection,
-    /// Only a Response or Reset is valid in REQUEST (step 4).
+    /// Only a Response or Reset is valid in REQUEST (RFC 4340 section 8.5 step 4).
     NotInRequest,
-    /// The sequence or acknowledgement number is outside its window (steps 5 and 6).
+    /// The sequence or acknowledgement number is outside its window (RFC 4340 section 8.5 steps 5 and 6).
     SequenceInvalid,
-    /// The packet type is not valid in this state (step 7).
+    /// The packet type is not valid in this state (RFC 4340 section 8.5 step 7).
     Unexpected(PacketType),
     /// The sequence number has already been received.
     Duplicate,
-    /// One of its options reset the connection (step 8).
+    /// One of its options reset the connection (RFC 4340 section 8.5 step 8).
     OptionError,
     /// The protocol does not allow data here: on a second Request, before features are agreed, or
     /// with too little checksum coverage (Drop Code 0).
@@ -164,17 +165,17 @@ pub struct Status {
     /// Rate at which the local clock gains on the peer's, as a ratio (1e-6 is 1 ppm), once [one-way
     /// delays](super::ConnectionOptions::one_way_delays) are measured.
     pub clock_skew: Option<f64>,
-    /// CCID of our data.
+    /// CCID of the data that this endpoint sends.
     pub send_ccid: Ccid,
-    /// CCID of the peer's data.
+    /// CCID of the data that the peer sends.
     pub receive_ccid: Ccid,
-    /// Status of our data's controller, or its last status once it has stopped.
+    /// Status of the controller of this endpoint's data, or its last status once it has stopped.
     pub sender: Option<headway_rate::Status>,
     /// Whether the peer reported Slow Receiver within the last round trip.
     pub slow_receiver: bool,
     /// Packet and byte counts.
     pub counters: Counters,
-    /// Why the connection is closed, if it is.
+    /// Reason why the connection is closed; `None` if it is not closed.
     pub closed: Option<Closed>,
 }
 
@@ -208,7 +209,8 @@ pub struct Counters {
     pub received_marked_packets: u64,
     /// Sequence numbers up to the greatest received that have not arrived (yet), including those that the peer skipped.
     pub missing_packets: u64,
-    /// Missing packets that may have carried data: `missing_packets` less those that NDP Counts cover (section 7.7).
+    /// Missing packets that may have carried data: `missing_packets` less those that NDP Counts cover (RFC 4340 section
+    /// 7.7).
     pub missing_data_packets: u64,
     /// Packets received whose data was delivered.
     pub delivered_packets: u64,

@@ -23,14 +23,16 @@ impl Connection {
         self.reverse.set_ack_ratio(ratio);
     }
 
-    /// Returns the controllers under the current terms: of our data, then of the peer's. `None` if
-    /// the CCID has no controller.
+    /// Returns the options of the two current controllers, with the negotiated parameters
+    /// ([`Terms`](headway_rate::Terms)): that of this endpoint's data, then that of the peer's data. `None` if the CCID
+    /// has no controller.
     #[must_use]
     pub fn controllers(&self) -> [Option<ControllerOptions>; 2] {
         [Side::Local, Side::Remote].map(|side| self.controller(side))
     }
 
-    /// Returns the scale that the peer has announced, under a controller with a ladder of rates.
+    /// Returns the rate level that the peer announced last. `None` unless the controller of this endpoint's data has
+    /// discrete rates, as `udpm`.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.forward.scale()

@@ -27,7 +27,7 @@ const COOKIE_LIFETIME: Duration = Duration::from_secs(240);
 /// Maximum number of Resets per second of a listener (RFC 4340 section 8.1.3).
 const REFUSALS_PER_SECOND: u32 = 1024;
 
-/// Listening port of a server.
+/// Listening port of a server: accepts and refuses connections (RFC 4340 section 8.5 step 3).
 #[derive(Debug)]
 pub struct Listener {
     options: Arc<ConnectionOptions>,
@@ -41,7 +41,7 @@ pub struct Listener {
     stateless: Option<Box<Connection>>,
 }
 
-/// Result of a packet without a connection.
+/// Result of a packet that belongs to no connection, from [`Listener::handle`] or [`Listener::contest`].
 #[derive(Debug)]
 pub enum Outcome<'a> {
     /// The packet is ignored.
@@ -84,7 +84,7 @@ impl Listener {
         }
     }
 
-    /// Returns the number of connections in RESPOND.
+    /// Returns the number of this listener's connections in RESPOND, whose handshake is incomplete.
     #[must_use]
     pub fn half_open(&self) -> usize {
         Arc::strong_count(&self.backlog) - 1

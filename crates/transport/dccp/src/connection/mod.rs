@@ -94,7 +94,7 @@ use without_data::WithoutData;
 const BUFFER: usize = 1020;
 const MIN_RTT: Duration = Duration::from_millis(1);
 
-/// One endpoint of a connection.
+/// One endpoint of a DCCP connection, without I/O.
 #[derive(Debug)]
 pub struct Connection {
     options: Arc<ConnectionOptions>,

@@ -89,14 +89,14 @@ pub struct ConnectionOptions {
 
     /// When a listener answers with an Init Cookie (RFC 4340 section 8.1.4).
     pub init_cookies: InitCookies,
-    /// Maximum number of connections in RESPOND.
+    /// Maximum number of connections of a listener in RESPOND, whose handshake is incomplete.
     pub backlog: usize,
 
-    /// Timers and header sizes, set by presets.
+    /// Timers and header sizes, whose presets differ between dialects (`rfc`, `ns2`, `linux`).
     pub expert: ConnectionExpert,
 }
 
-/// Table `expert` of [`ConnectionOptions`].
+/// Timers and header sizes of a connection: the table `expert` of [`ConnectionOptions`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -334,11 +334,11 @@ impl ConnectionOptions {
     pub(crate) fn row(&self, ccid: Ccid) -> Option<&CcidController> {
         self.controllers.iter().find(|row| row.ccid == ccid)
     }
-    /// Checks that the connection can provide what a controller needs.
+    /// Checks that a connection with these options can provide what a controller needs.
     ///
     /// # Errors
     ///
-    /// The option that must be set, and to what.
+    /// The option that must be set, and its required value. [`Need::ChannelLosses`] is always an error.
     pub fn fulfils(&self, need: Need) -> Result<(), OptionError> {
         match need {
             Need::LineRate if self.line_rate.is_none() => Err(("line_rate", "set it")),

@@ -7,14 +7,14 @@ use headway_units::{Dialect, Duration, Options};
 impl ConnectionOptions {
     /// Returns options for a program on real paths. TFRC is preferred, and its receivers also report single packets.
     ///
-    /// - **Sequence Window of 16,384** from the first packet on. A burst of losses may cover three quarters of it
-    ///   (section 7.5.1): 1.2 s at 10,000 packets per second. The round trip may reach 1.6 s before acknowledgements
-    ///   become invalid. With the initial 100, a short overflow of a socket buffer desynchronizes the endpoints, and
-    ///   only eight Syncs per second repair that (section 7.5.4). An off-path attacker hits a window of 16,384 with one
-    ///   in 2^34 forged Data packets, and must also guess both ports (section 7.5.5); a window of 100 with one in 2^41.
-    ///   [`under_dtls`](Self::under_dtls) prevents such attacks.
-    /// - **Ack Vectors** also with CCID 3 and 4 (section 11.5), and `tail_ack` for the last packets. The peer must
-    ///   support them; use dialect `linux` for CCID 3 of Linux.
+    /// - **Sequence Window of 16,384** from the first packet on. A burst of losses may cover three quarters of it (RFC
+    ///   4340 section 7.5.1): 1.2 s at 10,000 packets per second. The round trip may reach 1.6 s before
+    ///   acknowledgements become invalid. With the initial 100, a short overflow of a socket buffer desynchronizes the
+    ///   endpoints, and only eight Syncs per second repair that (section 7.5.4). An off-path attacker hits a window of
+    ///   16,384 with one in 2^34 forged Data packets, and must also guess both ports (section 7.5.5); a window of 100
+    ///   with one in 2^41. [`under_dtls`](Self::under_dtls) prevents such attacks.
+    /// - **Ack Vectors** also with CCID 3 and 4 (RFC 4340 section 11.5), and `tail_ack` for the last packets. The peer
+    ///   must support them; use dialect `linux` for CCID 3 of Linux.
     /// - **Keep-alive** every 15 s (RFC 8085 section 3.5), below the binding timeouts of middleboxes (RFC 4787 REQ-5).
     ///   A peer that is silent for 45 s is considered gone, also if it leaves a Response, the first Acks or a Close
     ///   unanswered. The eight minutes of section 8 are too long for users.
@@ -63,11 +63,11 @@ impl ConnectionOptions {
     ///
     /// - **Sequence Window of 65,536, and 1000 Syncs per second**: packets cannot be forged, so that neither needs a
     ///   limit against guesses.
-    /// - **Checksum coverage of headers only** (section 9.2): DTLS has already verified each byte. A peer may require
-    ///   more.
+    /// - **Checksum coverage of headers only** (RFC 4340 section 9.2): DTLS has already verified each byte. A peer may
+    ///   require more.
     /// - **Request timeout of 200 ms**: the DTLS handshake, with its own timers, has just confirmed the path.
-    /// - **TIMEWAIT of 4 s**, two lifetimes of 2 s. It keeps old packets from a new connection with the same ports
-    ///   (section 8.3). Under DTLS there are none: records of another association do not decrypt, the replay window
+    /// - **TIMEWAIT of 4 s**, two lifetimes of 2 s. It keeps old packets from a new connection with the same ports (RFC
+    ///   4340 section 8.3). Under DTLS there are none: records of another association do not decrypt, the replay window
     ///   rejects duplicates, and the next connection draws a random 48-bit initial number. TIMEWAIT only has to answer
     ///   a Close whose Reset was lost, and that is retransmitted after two round trips.
     #[must_use]

@@ -21,7 +21,8 @@ const fn drop_packet<T>(why: Ignored) -> Step<T> {
 const NEXT: Step<()> = ControlFlow::Continue(());
 
 impl Connection {
-    /// Handles a packet of this connection with this ECN codepoint. Returns what to do with its data.
+    /// Handles a received packet of this connection; `ecn` is the codepoint of its IP header. Returns what to do with
+    /// its data.
     #[inline]
     pub fn handle(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
         self.forward.clear_arrivals();

@@ -41,13 +41,13 @@ pub enum ListenError {
 /// Reason why a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Dropped {
-    /// It is not a DCCP packet.
+    /// The datagram is not a DCCP packet.
     #[error("{0}")]
     Packet(#[from] PacketError),
-    /// Its connection, or the listener, ignored it or its data. An answer may still be sent.
+    /// The connection, or the listener, ignored the packet or its data. An answer may still be sent.
     #[error("{0}")]
     Ignored(Ignored),
-    /// It requests a connection, and the endpoint has reached its connection limit.
+    /// The datagram requests a connection, and the endpoint has reached its connection limit.
     #[error("the endpoint has its maximum number of connections")]
     Full,
 }

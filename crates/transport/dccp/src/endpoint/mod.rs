@@ -237,33 +237,35 @@ impl<O: Outbox + Default> Endpoint<O> {
         }
     }
 
-    /// Returns a connection, until it is [removed](Self::poll_event).
+    /// Returns a connection; `None` once it was [removed](Self::poll_event).
     #[must_use]
     pub fn connection(&self, handle: ConnectionHandle) -> Option<&Connection> {
         Some(&*self.slots.get(self.slots.index(handle)?)?.connection)
     }
 
-    /// Returns a connection for changes, which take effect with the next [`poll_transmit`](Self::poll_transmit).
+    /// Returns a connection for changes, which take effect with the next [`poll_transmit`](Self::poll_transmit); `None`
+    /// once it was [removed](Self::poll_event).
     pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
         let index = self.slots.index(handle)?;
         self.touch(index);
         Some(&mut *self.slots.get_mut(index)?.connection)
     }
 
-    /// Returns the outbox of a connection.
+    /// Returns the outbox of a connection; `None` once the connection was [removed](Self::poll_event).
     #[must_use]
     pub fn outbox(&self, handle: ConnectionHandle) -> Option<&O> {
         Some(&self.slots.get(self.slots.index(handle)?)?.outbox)
     }
 
-    /// Returns the outbox of a connection for changes, and schedules the connection for sending.
+    /// Returns the outbox of a connection for changes, and schedules the connection for sending; `None` once it was
+    /// [removed](Self::poll_event).
     pub fn outbox_mut(&mut self, handle: ConnectionHandle) -> Option<&mut O> {
         let index = self.slots.index(handle)?;
         self.touch(index);
         Some(&mut self.slots.get_mut(index)?.outbox)
     }
 
-    /// Returns the addresses of a connection.
+    /// Returns the addresses of a connection; `None` once it was [removed](Self::poll_event).
     #[must_use]
     pub fn path(&self, handle: ConnectionHandle) -> Option<Path> {
         Some(self.slots.get(self.slots.index(handle)?)?.path)

@@ -9,7 +9,7 @@ pub struct AckVector<'a> {
     vector: &'a [u8],
 }
 
-/// State of a packet (Table 6).
+/// State of a packet in an Ack Vector (RFC 4340 section 11.4, Table 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AckState {
@@ -63,7 +63,7 @@ impl<'a> AckVector<'a> {
     pub const fn new(nonce: bool, vector: &'a [u8]) -> Self {
         Self { nonce, vector }
     }
-    /// Returns the ECN Nonce Echo: option 39 instead of 38.
+    /// Returns the ECN Nonce Echo: true for option 39, false for option 38.
     #[must_use]
     pub const fn nonce(&self) -> bool {
         self.nonce

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataDropped<'a>(&'a [u8]);
 
-/// Reason why data was dropped (Table 7), 0 to 7; 4 to 6 are reserved.
+/// Reason why data was dropped, 0 to 7; 4 to 6 are reserved (RFC 4340 section 11.7, Table 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DropCode(u8);
 
@@ -52,7 +52,7 @@ impl fmt::Display for DropCode {
     }
 }
 
-/// Consecutive packets: one block of the option.
+/// Consecutive packets with equal state: one block of a Data Dropped option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DropRun {
     /// Reason why the data was dropped; `None` in a Normal Block, whose received data was delivered.
@@ -62,7 +62,7 @@ pub struct DropRun {
 }
 
 impl DropRun {
-    /// Decodes a block.
+    /// Decodes a block of one byte.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         if byte < 128 {

@@ -7,36 +7,36 @@ use crate::feature::{Feature, FeatureAction, FeatureOption};
 /// Option of RFC 4340.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DccpOption<'a> {
-    /// Padding to a multiple of 32 bits (section 5.8.1).
+    /// Padding to a multiple of 32 bits (RFC 4340 section 5.8.1).
     Padding,
-    /// The next option must be understood (section 5.8.2).
+    /// The next option must be understood (RFC 4340 section 5.8.2).
     Mandatory,
-    /// The sender should not raise its rate for about one round-trip time (section 11.6).
+    /// The sender should not raise its rate for about one round-trip time (RFC 4340 section 11.6).
     SlowReceiver,
-    /// Change L, Confirm L, Change R or Confirm R (sections 6.1 and 6.2).
+    /// Change L, Confirm L, Change R or Confirm R (RFC 4340 sections 6.1 and 6.2).
     Feature(FeatureOption<'a>),
-    /// Server state stored by the client, at most 253 bytes (section 8.1.4).
+    /// Server state stored by the client, at most 253 bytes (RFC 4340 section 8.1.4).
     InitCookie(&'a [u8]),
-    /// Number of packets without data sent just before this one, below 2^48 (section 7.7).
+    /// Number of packets without data sent just before this one, below 2^48 (RFC 4340 section 7.7).
     NdpCount(u64),
-    /// State of received packets (section 11.4).
+    /// State of received packets (RFC 4340 section 11.4).
     AckVector(AckVector<'a>),
-    /// Packets whose data did not reach the application, and why (section 11.7).
+    /// Packets whose data did not reach the application, and why (RFC 4340 section 11.7).
     DataDropped(DataDropped<'a>),
-    /// Time of the sender (section 13.1).
+    /// Time of the sender (RFC 4340 section 13.1).
     Timestamp(Timestamp),
-    /// Echo of a Timestamp (section 13.3).
+    /// Echo of a Timestamp (RFC 4340 section 13.3).
     TimestampEcho {
         /// Timestamp as received.
         timestamp: Timestamp,
         /// Time since its arrival.
         elapsed: Elapsed,
     },
-    /// Time since the acknowledged packet arrived (section 13.2).
+    /// Time since the acknowledged packet arrived (RFC 4340 section 13.2).
     ElapsedTime(Elapsed),
-    /// [CRC-32c](crate::crc32c) of the application data area (section 9.3).
+    /// [CRC-32c](crate::crc32c) of the application data area (RFC 4340 section 9.3).
     DataChecksum(u32),
-    /// CCID-specific option, see [`CcidOption`](super::CcidOption) (section 10.3).
+    /// CCID-specific option, see [`CcidOption`](super::CcidOption) (RFC 4340 section 10.3).
     Ccid(RawOption<'a>),
     /// Option that this crate does not know.
     Unknown(RawOption<'a>),

@@ -7,7 +7,7 @@ use crate::feature::{Feature, FeatureAction};
 use crate::{PacketType, Reset, ResetCode};
 use thiserror::Error;
 
-/// Option to be processed.
+/// Option of a received packet, to be processed by a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessedOption<'a> {
     /// Offset in the option area, in bytes.
@@ -20,7 +20,7 @@ pub struct ProcessedOption<'a> {
     raw: RawOption<'a>,
 }
 
-/// Invalid option.
+/// Invalid option of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("option {option} at byte {offset} of the options: {fault}")]
 pub struct OptionError {
@@ -90,11 +90,11 @@ pub enum OptionFault {
 /// Reaction that the RFC requires to an invalid option. The packet remains valid unless the reaction is a Reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// Continue with the next option, as for anything unknown (section 15).
+    /// Continue with the next option, as for anything unknown (RFC 4340 section 15).
     IgnoreOption,
-    /// Also ignore the remaining options (section 5.8).
+    /// Also ignore the remaining options (RFC 4340 section 5.8).
     IgnoreRest,
-    /// Answer a Change with an empty Confirm, and continue (sections 6.6.7 and 6.6.8).
+    /// Answer a Change with an empty Confirm, and continue (RFC 4340 sections 6.6.7 and 6.6.8).
     EmptyConfirm {
         /// Confirm L or Confirm R.
         action: FeatureAction,
@@ -236,8 +236,8 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Returns whether an option may be on a packet: Table 3 of section 5.8; section 8.1.4 for Init
-/// Cookie; sections 6.6.1, 11.4, 11.7 and 13.2 for options that need an acknowledgement number.
+/// Returns whether an option may be on a packet: Table 3 of RFC 4340 section 5.8; section 8.1.4 for Init Cookie;
+/// sections 6.6.1, 11.4, 11.7 and 13.2 for options that need an acknowledgement number.
 const fn may_be_on(number: u8, kind: PacketType) -> bool {
     match number {
         n::CHANGE_L | n::CHANGE_R => !matches!(kind, PacketType::Data),

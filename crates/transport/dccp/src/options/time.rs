@@ -5,8 +5,8 @@ use headway_units::{Duration, Instant};
 
 const UNIT: u64 = 10_000;
 
-/// Value of a Timestamp option (section 13.1), in units of 10 us; it wraps after 11.9 hours. Its
-/// epoch is known only to its sender.
+/// Value of a Timestamp option (RFC 4340 section 13.1), in units of 10 us; it wraps after 11.9 hours. Its epoch is
+/// known only to its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timestamp(pub u32);
 
@@ -16,8 +16,8 @@ impl Timestamp {
     pub const fn at(now: Instant) -> Self {
         Self((now.as_nanos() / UNIT) as u32)
     }
-    /// Returns the time of the sender's clock, from an unknown epoch, extended across wraps to be
-    /// nearest to the last one.
+    /// Returns the time of the sender's clock, from an unknown epoch. It is extended across wraps to be nearest to the
+    /// last one, which `clock` keeps.
     #[must_use]
     pub fn instant(self, clock: &mut Wrapped) -> Instant {
         Instant::from_nanos(clock.extend(self.0).saturating_mul(UNIT))
@@ -33,8 +33,8 @@ impl Timestamp {
     }
 }
 
-/// Elapsed Time of the options Elapsed Time and Timestamp Echo (sections 13.2 and 13.3), in units
-/// of 10 us: a lower bound of the time since a packet was received.
+/// Elapsed Time of the options Elapsed Time and Timestamp Echo (RFC 4340 sections 13.2 and 13.3), in units of 10 us: a
+/// lower bound of the time since a packet was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Elapsed(pub u32);
 

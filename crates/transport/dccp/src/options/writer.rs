@@ -93,7 +93,7 @@ impl<'b> OptionWriter<'b> {
         }
     }
 
-    /// Pads to a multiple of 32 bits.
+    /// Pads to a multiple of 32 bits and returns the option area.
     ///
     /// # Errors
     ///

@@ -22,7 +22,7 @@ const KIND: u8 = 0x07;
 /// Frame, fragment, kind and priority of a datagram. It has no deadline, since the clocks of the endpoints differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaHeader {
-    /// Frame and position in it.
+    /// Frame of the datagram and position of the datagram in it.
     pub fragment: Fragment,
     /// Kind of media.
     pub kind: MediaKind,
@@ -45,7 +45,7 @@ pub enum HeaderError {
 }
 
 impl MediaHeader {
-    /// Length in bytes.
+    /// Length of the header in bytes.
     pub const LEN: usize = 8;
 
     /// Writes the header to the start of `buffer` and returns the rest of the buffer.

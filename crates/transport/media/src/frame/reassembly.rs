@@ -119,8 +119,8 @@ impl<T> Reassembly<T> {
         self.insert_part(fragment, size, payload)
     }
 
-    /// Records a packet that is a complete frame ([`Fragment::is_whole`]). Returns whether it completes the frame, as
-    /// [`insert`](Self::insert) does, without moving the payload.
+    /// Inserts a packet that is a complete frame ([`Fragment::is_whole`]), without its payload. Returns false if
+    /// [`insert`](Self::insert) would refuse the packet, such as a duplicate.
     #[inline]
     pub fn insert_whole(&mut self, frame: u32) -> bool {
         let completes = self.is_awaited(frame) && (self.open.is_empty() || self.find(frame).is_err());

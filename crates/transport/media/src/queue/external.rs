@@ -9,7 +9,7 @@ use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Factory of the decisions of a queue, for each flow.
+/// Send queue implemented by the program: creates the decisions of the queue of each flow.
 pub trait ExternalQueue: Debug + Send + Sync {
     /// Creates the decisions of one queue.
     fn decisions(&self) -> Box<dyn Decisions>;
@@ -18,14 +18,16 @@ pub trait ExternalQueue: Debug + Send + Sync {
 /// Decisions of an external queue. Indices refer to the slice of [waiting packets](Waits), in the order of arrival. An
 /// index out of range counts as no decision.
 pub trait Decisions: Debug + Send {
-    /// Returns the packet to send next, if any. May be called at any time and repeatedly. Must return the same packet
-    /// for the same time and waiting packets.
+    /// Returns the index of the packet to send next, if any; `travel` is the estimated path delay. May be called at any
+    /// time and repeatedly. Must return the same packet for the same time and waiting packets.
     fn choose(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Option<usize>;
 
-    /// Returns the packets to drop as useless, after a packet was sent and removed.
+    /// Returns the indices of waiting packets to drop as useless. Called after a packet was removed to be sent;
+    /// `travel` is the estimated path delay.
     fn discard(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Vec<usize>;
 
-    /// Returns the packet to drop for `newcomer` in a full queue; `None` refuses `newcomer`.
+    /// Returns the index of the packet to drop from the full queue for `newcomer`; `None` refuses `newcomer`. `travel`
+    /// is the estimated path delay.
     fn victim(&self, now: Instant, waiting: &[Waits], newcomer: &Waits, travel: Duration) -> Option<usize>;
 }
 
@@ -38,11 +40,11 @@ pub struct Waits {
     pub kind: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which the application enqueued it.
+    /// Time at which the application created it.
     pub created: Instant,
     /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
-    /// Whether it is the last packet of its frame.
+    /// Whether it is the last packet of its frame; true if frames are not used.
     pub ends_frame: bool,
 }
 

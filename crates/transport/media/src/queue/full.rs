@@ -11,10 +11,10 @@ pub enum Full {
     Refuse,
     /// Drops the oldest packet.
     DropOldest,
-    /// Drops the oldest of the least urgent packets, even if it is more urgent than the new one (Linux
+    /// Drops the oldest of the least urgent waiting packets, even if it is more urgent than the new one (Linux
     /// `qpolicy_prio_worst_skb`; the ring as described by the authors of SFDPS).
     DropLeastUrgent,
-    /// Drops the oldest packet that is already late; otherwise the oldest of the least urgent packets, including the
+    /// Drops the oldest packet that would arrive late; otherwise the oldest of the least urgent packets, including the
     /// new one.
     DropWorst,
 }

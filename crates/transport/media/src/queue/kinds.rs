@@ -50,17 +50,19 @@ const KINDS: [&str; TABLE.len()] = {
     names
 };
 
-/// Options of a send queue: a kind and its rules.
+/// Options of a send queue: the name of a queue, such as `fifo` or `sfdps1`, and its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendQueueOptions {
     kind: &'static str,
-    /// The four decisions and their parameters.
+    /// Limit, order, behavior of a full queue, behavior for late packets, estimate of the path delay, and their
+    /// parameters.
     pub rules: Rules,
     external: Option<Maker>,
 }
 
 impl SendQueueOptions {
-    /// Returns the default queue of a flow.
+    /// Returns the options of the default queue of a flow: first in, first out. The limit is 32 packets; 5 under the
+    /// dialect `linux`, 1000 under `ns2`.
     #[must_use]
     pub fn fifo(dialect: Dialect) -> Self {
         Self::of(&TABLE[0], dialect)
@@ -81,8 +83,8 @@ impl SendQueueOptions {
         Self { kind: EXTERNAL, rules, external: Some(Maker(queue)) }
     }
 
-    /// Returns whether a message can have a separate method. `sure-first` compares all waiting messages, and external
-    /// queues decide for all messages, so both exclude it.
+    /// Returns whether messages can have separate [queueing methods](super::QueueMethod). `sure-first` compares all
+    /// waiting messages, and external queues decide for all messages, so both exclude methods.
     #[must_use]
     pub fn accepts_methods(&self) -> bool {
         self.external.is_none() && self.rules.late != Late::SureFirst

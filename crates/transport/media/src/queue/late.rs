@@ -7,14 +7,15 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Late {
-    /// Sends it without checking.
+    /// Sends the packet without checking whether it would arrive late.
     Send,
-    /// Drops it and checks the next packet. If all packets are dropped, none is sent (SFDPS1).
+    /// Drops the late packet and checks the next one. If all packets are dropped, none is sent (SFDPS1).
     Discard,
-    /// Drops it unless it is the last packet. The last one is sent even if it is late, so that the receive rate and
-    /// thus the allowed rate do not decrease (SFDPS2).
+    /// Drops the late packet unless it is the last one waiting. The last one is sent even if it is late, so that the
+    /// receive rate and thus the allowed rate do not decrease (SFDPS2).
     DiscardUnlessLast,
-    /// Keeps it until no packet is left that would arrive on time, then sends it. Only a full queue drops it.
+    /// Keeps the late packet until no packet is left that would arrive on time, then sends it. Only a full queue drops
+    /// it.
     SendLast,
     /// Among the most urgent packets on time, sends first those that would be on time even if the path delay were
     /// `margin` mean deviations longer. If there is none, sends the one that expires last. Late packets are dropped,

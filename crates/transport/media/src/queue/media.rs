@@ -16,13 +16,14 @@ pub struct Media<T = ()> {
     pub kind: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which the application enqueued it.
+    /// Time at which the application created it.
     pub created: Instant,
     /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
     /// Frame and position of the packet in it. `None` if frames are not used.
     pub fragment: Option<Fragment>,
-    /// Queueing method. `None` for the method of its kind ([`Rules::methods`](crate::Rules::methods)) or of the queue.
+    /// Queueing method. `None` for the method of its kind of media ([`Rules::methods`](crate::Rules::methods)), or else
+    /// of the queue.
     pub method: Option<QueueMethod>,
 }
 
@@ -46,7 +47,7 @@ impl<T: AsRef<[u8]>> Media<T> {
 }
 
 impl<T> Media<T> {
-    /// Returns the packet with another payload.
+    /// Returns the packet with its payload replaced by the result of `change`.
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Media<U> {
         let Self { payload, size, kind, priority, created, expires, fragment, method } = self;
@@ -75,11 +76,11 @@ pub struct NextMedia {
     pub size: Bytes,
     /// Data in all waiting packets, including the next one.
     pub waiting: Bytes,
-    /// Time since the next packet was created.
+    /// Time since the application created the next packet.
     pub age: Duration,
-    /// Time after which the receiver cannot use it, if any.
+    /// Time after which the receiver cannot use the next packet, if any.
     pub expires: Option<Instant>,
-    /// Whether it is the last packet of its frame.
+    /// Whether the next packet is the last one of its frame.
     pub ends_frame: bool,
 }
 
@@ -97,8 +98,8 @@ pub struct Unsent<T = ()> {
 /// Packet that was sent and detected lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost<'a, T = ()> {
-    /// It is enqueued again. If the queue refuses it, it is reported as [`Unsent`] next.
+    /// The packet is enqueued again. If the queue refuses it, it is reported as [`Unsent`] next.
     Returns(&'a Media<T>),
-    /// It can no longer arrive on time.
+    /// The packet can no longer arrive on time and is not enqueued.
     Late(Media<T>),
 }

@@ -31,7 +31,8 @@ impl QueueMethod {
     }
 }
 
-/// Methods of messages without a method, by kind of media. Kinds without an entry use the method of the queue.
+/// Queueing methods, by kind of media, of messages that name no method. Kinds of media without an entry use the method
+/// of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -39,28 +40,28 @@ impl QueueMethod {
     serde(deny_unknown_fields, rename_all = "kebab-case", default)
 )]
 pub struct KindMethods {
-    /// Method of data.
+    /// Queueing method of data messages; absent: that of the queue.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub data: Option<QueueMethod>,
-    /// Method of audio.
+    /// Queueing method of audio messages; absent: that of the queue.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub audio: Option<QueueMethod>,
-    /// Method of video without a frame type.
+    /// Queueing method of video messages without a frame type; absent: that of the queue.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video: Option<QueueMethod>,
-    /// Method of I frames.
+    /// Queueing method of messages of I frames; absent: that of the queue.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_i: Option<QueueMethod>,
-    /// Method of P frames.
+    /// Queueing method of messages of P frames; absent: that of the queue.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_p: Option<QueueMethod>,
-    /// Method of B frames.
+    /// Queueing method of messages of B frames; absent: that of the queue.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_b: Option<QueueMethod>,
 }
 
 impl KindMethods {
-    /// Returns the method of messages of this kind.
+    /// Returns the queueing method of messages of this kind of media; `None` for that of the queue.
     #[must_use]
     pub const fn of(&self, kind: MediaKind) -> Option<QueueMethod> {
         match kind {
@@ -78,7 +79,7 @@ impl KindMethods {
         MediaKind::ALL.into_iter().filter_map(|kind| self.of(kind))
     }
 
-    /// Returns whether no kind has a method.
+    /// Returns whether no kind of media has a separate queueing method.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -183,8 +183,8 @@ impl<T> SendQueue<T> {
         true
     }
 
-    /// Returns the packet that would be sent at `now`, or the first one if all would be dropped; `None` if the queue is
-    /// empty.
+    /// Returns information about the packet that would be sent at `now`, or about the first one if all would be
+    /// dropped; `None` if the queue is empty.
     #[inline]
     #[must_use]
     pub fn next(&self, now: Instant) -> Option<NextMedia> {
@@ -279,7 +279,8 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Returns whether the queue needs [reports](Self::report).
+    /// Returns whether the queue sends lost packets again (option `resend`) and therefore needs
+    /// [reports](Self::report).
     #[inline]
     #[must_use]
     pub fn resends(&self) -> bool {
@@ -301,8 +302,9 @@ impl<T> SendQueue<T> {
         found.into_iter().for_each(|media| self.send_again(now, media, lost, unsent));
     }
 
-    /// Enqueues a lost packet again if it can still arrive on time. For carriers that track [outstanding](Outstanding)
-    /// packets themselves; [`report`](Self::report) does so for others.
+    /// Enqueues a lost packet again if it can still arrive on time. Calls `lost` for it, and `unsent` for each packet
+    /// dropped for it, possibly itself. For transports that track [outstanding](Outstanding) packets themselves instead
+    /// of calling [`report`](Self::report).
     pub fn send_again(
         &mut self,
         now: Instant,
@@ -325,7 +327,7 @@ impl<T> SendQueue<T> {
         self.path.set_round_trip(rtt);
     }
 
-    /// Adds a round-trip sample, for margins, the minimum, and the mean if the controller sets none.
+    /// Adds a round-trip sample, for the mean deviation, the minimum, and the mean if the controller sets none.
     #[inline]
     pub fn on_round_trip(&mut self, sample: Duration) {
         self.path.on_round_trip(sample);
@@ -348,7 +350,7 @@ impl<T> SendQueue<T> {
         self.waiting.len()
     }
 
-    /// Returns the data of all waiting packets, without headers.
+    /// Returns the size of the data of all waiting packets, without headers.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> Bytes {

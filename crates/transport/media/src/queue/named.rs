@@ -4,7 +4,7 @@ use super::{QueueMethod, SendQueueOptions};
 use headway_units::{Dialect, OptionError, Registry as _};
 
 impl QueueMethod {
-    /// Returns the method with this name.
+    /// Returns the queueing method with this name, such as `fifo`.
     ///
     /// # Errors
     /// Returns an error if the method is unknown, has a limit (`ring-3`), or compares all waiting messages
@@ -28,12 +28,12 @@ impl QueueMethod {
         Err(OptionError::new("method", format!("\"{name}\" is no method of a message: {message}")))
     }
 
-    /// Returns the names of all methods of messages.
+    /// Returns the names of all queueing methods that a message can have.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SendQueueOptions::KINDS.iter().copied().filter(|name| !matches!(*name, "ring-3" | "sure-first"))
     }
 
-    /// Returns the name of the method.
+    /// Returns the name of the queueing method.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::names().find(|name| Self::named(name) == Ok(self)).unwrap_or_default()

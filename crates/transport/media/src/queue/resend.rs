@@ -23,7 +23,7 @@ const MAX_OUTSTANDING: usize = 2 * 253 * 64;
 /// Report about packets with consecutive numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedPackets {
-    /// Numbers of the packets.
+    /// Numbers of the packets, both ends included.
     pub numbers: RangeInclusive<u64>,
     /// Whether they were received.
     pub received: bool,
@@ -47,7 +47,7 @@ pub enum ReportedFate {
     Received,
     /// A report stated that it was not received, and three later packets were.
     Lost,
-    /// Reports no longer cover it, and none did.
+    /// No report covered it, and newer reports no longer can.
     Unknown,
 }
 

@@ -18,7 +18,7 @@ pub struct Rules {
     pub full: Full,
     /// Behavior for a packet that would arrive late.
     pub late: Late,
-    /// Estimate of the path delay of a packet sent now.
+    /// Estimate of the path delay of a packet, which decides whether it would arrive late.
     pub travel: Travel,
     /// Fraction of the controller's round trip that a packet needs to arrive, 0 to 1.
     pub rtt_share: f64,
@@ -35,7 +35,7 @@ pub struct Rules {
     /// `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
-    /// Methods of messages without a method, by kind of media.
+    /// Queueing methods, by kind of media, of messages that name no method.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "KindMethods::is_empty"))]
     pub methods: KindMethods,
 }

@@ -13,8 +13,8 @@ pub enum Travel {
     RoundTrip,
     /// Smoothed measured one-way delay, with synchronized clocks; as `round-trip` before the first measurement.
     OneWay,
-    /// Round trip minus half of the smallest one seen: all queueing is on the forward path. Needs no synchronized
-    /// clocks.
+    /// Round trip minus half of the smallest round trip measured: assumes that all queueing is on the forward path.
+    /// Needs no synchronized clocks.
     Forward,
 }
 

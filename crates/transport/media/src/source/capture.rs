@@ -21,16 +21,16 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// Options of `kind = "capture"`.
+/// Options of the source `capture`, which sends the UDP datagrams of a packet capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CaptureOptions {
     /// Path of the capture file, in pcap or pcapng format.
     pub file: String,
-    /// Sender of the datagrams; absent, any.
+    /// Sender of the datagrams that are used; absent: any sender.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub from: Option<Host>,
-    /// Receiver of the datagrams; absent, any.
+    /// Receiver of the datagrams that are used; absent: any receiver.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub to: Option<Host>,
     /// Rules that assign media kinds; the first matching rule applies.
@@ -45,15 +45,15 @@ pub struct CaptureOptions {
     pub lifetime: Option<Duration>,
     /// Priority of audio; 0 is the most urgent.
     pub audio_priority: u8,
-    /// Priority of video without a frame type.
+    /// Priority of video without a frame type; 0 is the most urgent.
     pub video_priority: u8,
-    /// Priority of I-frames.
+    /// Priority of I-frames; 0 is the most urgent.
     pub i_priority: u8,
-    /// Priority of P-frames.
+    /// Priority of P-frames; 0 is the most urgent.
     pub p_priority: u8,
-    /// Priority of B-frames.
+    /// Priority of B-frames; 0 is the most urgent.
     pub b_priority: u8,
-    /// Priority of other data.
+    /// Priority of other data; 0 is the most urgent.
     pub data_priority: u8,
 }
 
@@ -61,16 +61,16 @@ pub struct CaptureOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct KindRule {
-    /// RTP payload type (RFC 3550 section 5.1), 0 to 127.
+    /// RTP payload type that the rule matches (RFC 3550 section 5.1), 0 to 127.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub payload_type: Option<u8>,
-    /// UDP port of the sender or of the receiver.
+    /// UDP port of the sender or of the receiver that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub port: Option<u16>,
-    /// Smallest UDP payload.
+    /// Smallest UDP payload that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub min_size: Option<Bytes>,
-    /// Largest UDP payload.
+    /// Largest UDP payload that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_size: Option<Bytes>,
     /// Media kind of the datagrams that match.
@@ -81,13 +81,13 @@ pub struct KindRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(try_from = "String", into = "String"))]
 pub struct Host {
-    /// The address.
+    /// IP address.
     pub address: IpAddr,
-    /// The port; absent, any.
+    /// UDP port; absent, any.
     pub port: Option<u16>,
 }
 
-/// The text is not a [`Host`].
+/// Error of parsing a [`Host`] from text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0:.60}\" is not an address: write one such as 192.0.2.1, 192.0.2.1:5004 or [2001:db8::1]:5004")]
 pub struct ParseHostError(String);
@@ -161,7 +161,7 @@ impl KindRule {
 /// Datagrams that a capture source sends, and notes about the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSchedule {
-    /// Selected datagrams, as one frame each.
+    /// Selected datagrams, each as a frame.
     pub trace: Trace,
     /// Notes about unusual but valid input: a truncated file, a rule that matches no datagram.
     pub notes: Vec<String>,
@@ -174,7 +174,8 @@ impl CaptureOptions {
     /// Selects the datagrams of `capture` that the source sends, with their kinds.
     ///
     /// # Errors
-    /// Returns an error if the options are invalid, no datagram matches, or a matching datagram has no time.
+    /// Returns an error if the options are invalid, no datagram matches, or a matching datagram has no time. Without
+    /// `from` and `to`, several senders are an error.
     pub fn schedule(&self, capture: &Capture) -> Result<CaptureSchedule, OptionError> {
         self.check_rules()?;
         let chosen = self.chosen_flows(capture)?;

@@ -7,10 +7,10 @@
 //! With `changes` the rate changes at given times: the pending write keeps its time, and later ones use the new
 //! interval, as with ns-2's `$cbr set rate_`.
 //!
-//! A write due exactly at the stop is not sent, unless `stop_by_sum` is set. ns-2 adds one double per interval and
-//! sends if the sum is below the stop, by any margin. With ns-2's order of scheduling, the simulator computes that sum
-//! itself, cancels the timer and sets no stop. The rule is used with drawn ties, for transports that pace themselves,
-//! and for `changes`, which only the source knows: the same sum decides whether a write due at a change precedes it.
+//! A write due exactly at the stop is not sent. With `stop_by_sum` it is sent if a floating-point sum of the start and
+//! all intervals, as ns-2 computes it, is below the stop. That sum also decides whether a write due exactly at a change
+//! of the rate precedes the change. A simulator that reproduces ns-2's order of events computes the sum itself and sets
+//! no stop.
 
 use super::Context;
 #[cfg(feature = "schema")]
@@ -20,7 +20,7 @@ use headway_units::{
     Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate, unused_unless,
 };
 
-/// Options of `kind = "cbr"`: one of `rate` and `interval`, one of `size` and `payload`.
+/// Options of the source `cbr`, a constant bit rate: one of `rate` and `interval`, one of `size` and `payload`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CbrOptions {
@@ -40,8 +40,8 @@ pub struct CbrOptions {
     pub random_start: bool,
     /// Whether each interval varies uniformly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
-    /// Whether a write due exactly at the stop is sent, and one due at a change precedes it, if the floating-point sum
-    /// of start and intervals is below it (ns-2).
+    /// Whether times of writes are compared with the stop and with changes as the floating-point sum of start and
+    /// intervals (ns-2). A write due exactly at the stop is then sent if rounding makes its sum smaller.
     pub stop_by_sum: bool,
     /// Changes of the rate, in increasing order of time from the start of the run.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
@@ -58,13 +58,13 @@ pub struct CbrOptions {
     pub lifetime: Option<Duration>,
 }
 
-/// Change of the rate.
+/// Change of the bit rate of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Change {
-    /// Time from the start of the run.
+    /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Bit rate after the pending write, at least 1bps.
+    /// Bit rate after the change, at least 1bps. The next write keeps its time; later ones use the new rate.
     pub rate: Rate,
 }
 
@@ -103,7 +103,8 @@ impl CbrOptions {
         }
     }
 
-    /// Returns the time between writes, to the nearest nanosecond; `None` unless exactly one of the two keys is given.
+    /// Returns the time between writes, to the nearest nanosecond. `None` unless exactly one of `rate` and `interval`
+    /// is given, `rate` with a size.
     #[must_use]
     pub fn nominal_interval(&self) -> Option<Duration> {
         self.pace().map(|pace| match pace {

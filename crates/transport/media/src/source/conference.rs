@@ -19,7 +19,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
-/// Options of `kind = "conference"`.
+/// Options of the source `conference`, a video call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ConferenceOptions {
@@ -47,9 +47,10 @@ pub struct ConferenceOptions {
     pub still_mean: Bytes,
     /// Standard deviation of the size of a frame without motion.
     pub still_deviation: Bytes,
-    /// Repeating phases, alternately with and without motion; at most 1000.
+    /// Lengths of the repeating phases of the video, alternately with and without motion; at most 1000. The first has
+    /// motion.
     pub pattern: Vec<Duration>,
-    /// Minimum size of a frame, 1B to 16MiB.
+    /// Minimum size of a video frame, 1B to 16MiB.
     pub smallest_frame: Bytes,
     /// Handling of drawn sizes below `smallest_frame`.
     pub smaller_frames: SmallerFrames,
@@ -70,9 +71,9 @@ pub struct ConferenceOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SmallerFrames {
-    /// Draws again.
+    /// Draws the size again.
     Redraw,
-    /// Raises the size to the minimum.
+    /// Raises the size to `smallest_frame`.
     Truncate,
 }
 

@@ -21,9 +21,9 @@ pub struct Context {
 /// Data that a transport may take from a source without polling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
-    /// None: the source writes at its own times.
+    /// No such data: the source must be polled and writes at its own times.
     None,
-    /// This number of full segments, all available at the start.
+    /// This number of segments of maximum size, all available at the start.
     Segments(u64),
     /// Unlimited data until the flow stops.
     Endless,

@@ -10,7 +10,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize, check_lifetime, check_size, too_many_writes};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Rate};
 
-/// Options of `kind = "encodings"`.
+/// Options of the source `encodings`, media with several encodings of different rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct EncodingsOptions {

@@ -6,7 +6,8 @@ use super::on_off::{OnOff, on_off_options};
 use headway_units::{Dialect, OptionError};
 
 on_off_options! {
-    /// Options of `kind = "exponential"`: `rate`, and one of `size` and `payload`.
+    /// Options of the source `exponential`, bursts and silences of exponential lengths: `rate`, and one of `size` and
+    /// `payload`.
     ExponentialOptions {}
 }
 

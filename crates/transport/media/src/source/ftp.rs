@@ -5,7 +5,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::{Backlog, Write};
 use headway_units::{Dialect, Instant, OptionError};
 
-/// Options of `kind = "ftp"`.
+/// Options of the source `ftp`, a file transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct FtpOptions {

@@ -22,15 +22,16 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
-/// Options of `kind = "gop"`. Sizes are without headers.
+/// Options of the source `gop`, video of I, P and B frames. Sizes are without headers.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct GopOptions {
-    /// Frame types of a GOP in presentation order: I, then I, P and B; at most 1000 frames.
+    /// Frame types of a GOP in presentation order, one letter each: `I`, then any of `I`, `P` and `B`; at most 1000
+    /// frames.
     pub pattern: String,
     /// Time between frames, at least 1ns.
     pub frame_interval: Duration,
-    /// Mean size of an I frame, 1B to 16MiB.
+    /// Mean size of an I frame, 1B to 16MiB. Required.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub i_mean: Option<Bytes>,
     /// Mean size of a P frame, 1B to 16MiB. Required if the pattern has P frames.
@@ -41,7 +42,7 @@ pub struct GopOptions {
     pub b_mean: Option<Bytes>,
     /// Coefficient of variation of the sizes of a frame type, 0 to 2.
     pub variation: f64,
-    /// Maximum size of a packet, 1B to 16MiB.
+    /// Maximum size of a packet without headers, 1B to 16MiB.
     pub video_packet: Bytes,
     /// Priority of I frames; 0 is the most urgent.
     pub i_priority: u8,

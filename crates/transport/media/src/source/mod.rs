@@ -49,7 +49,7 @@ registry! {
 }
 
 impl Source {
-    /// Starts a source.
+    /// Creates a source that starts at `context.start`.
     ///
     /// # Errors
     /// Returns the errors of [`Registry::check`](headway_units::Registry::check), and of the trace: it is missing,
@@ -166,8 +166,8 @@ impl Source {
 }
 
 impl SourceOptions {
-    /// Returns the file from which the caller creates [`Context::trace`], with [`Trace::parse`] or, for a capture, with
-    /// [`CaptureOptions::schedule`].
+    /// Returns the path of the file, if the source has one, from which the caller creates [`Context::trace`], with
+    /// [`Trace::parse`] or, for a capture, with [`CaptureOptions::schedule`].
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         match self {
@@ -199,14 +199,14 @@ impl SourceOptions {
         matches!(self, Self::Sessions(_) | Self::Pages(_))
     }
 
-    /// Returns whether the source follows the rate of its transport, which must have one.
+    /// Returns whether the source selects its rate by that of its transport, which must have one.
     #[must_use]
     pub const fn follows_rate(&self) -> bool {
         matches!(self, Self::Encodings(_))
     }
 
     /// Returns the maximum size of a write, to check against datagrams and links; `None` for a backlog and for
-    /// sessions, which the transport segments.
+    /// sessions, which the transport segments, and for a file without its `trace`.
     #[must_use]
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {
@@ -223,7 +223,8 @@ impl SourceOptions {
         }
     }
 
-    /// Returns an upper bound of the number of writes in `length`, so that a caller can reject an excessive run.
+    /// Returns a number of writes that is rarely exceeded in `length`, so that a caller can reject an excessive run.
+    /// Zero for a backlog, and for a file without its `trace`.
     #[must_use]
     pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
         match self {

@@ -23,21 +23,22 @@ const MAX_OBJECTS: u32 = 1_000;
 const MAX_PAGES: usize = 1 << 16;
 const MIN_READING: Duration = Duration::from_micros(1);
 
-/// Options of `kind = "pages"`. The preset for one user is that of IEEE 802.16m-08/004r5, section 10.1.
+/// Options of the source `pages`, users who read web pages. The preset for one user is that of IEEE 802.16m-08/004r5,
+/// section 10.1.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PagesOptions {
     /// Number of users who read page after page, 1 to 10000; absent: 1. Excludes `arrivals`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub users: Option<u32>,
-    /// Arrivals of pages, independent of earlier pages; absent if users read.
+    /// Arrivals of pages, independent of earlier pages; absent: each user reads one page after another.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
     /// Mean of the exponential time from the completion of a page to the user's next request, at least 1us.
     pub reading_time: Duration,
     /// Mean of the exponential time from the arrival of the main object to the requests of embedded objects.
     pub parsing_time: Duration,
-    /// Sizes of main objects.
+    /// Sizes of the main objects of pages.
     pub main: SessionSizes,
     /// Sizes of embedded objects.
     pub embedded: SessionSizes,
@@ -94,11 +95,12 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
-    /// Minimum of X, which means no embedded object; at least 1.
+    /// Minimum of the Pareto variable, at least 1. It is subtracted from each draw, so that a draw of it means no
+    /// embedded object.
     pub minimum: u32,
     /// Shape parameter, above 0 and at most 100.
     pub shape: f64,
-    /// Maximum of X, above `minimum` by at most 1000.
+    /// Maximum of the Pareto variable, above `minimum` by 1 to 1000. Larger draws count as the maximum.
     pub maximum: u32,
 }
 
@@ -111,7 +113,10 @@ impl ParetoObjects {
         }
         match maximum.checked_sub(minimum) {
             Some(1..=MAX_OBJECTS) if minimum >= 1 => Ok(()),
-            _ => fail(format!("minimum is at least 1, and maximum above it, by {MAX_OBJECTS} at most")),
+            _ => fail(format!(
+                "minimum = {minimum} and maximum = {maximum} are out of range: minimum is at least 1, and maximum above \
+                 it, by {MAX_OBJECTS} at most"
+            )),
         }
     }
 
@@ -226,7 +231,7 @@ impl headway_units::Options for PagesOptions {
 /// Event of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageEvent {
-    /// Its main object is requested at this time.
+    /// A page began: its main object is requested at this time.
     Began(Instant),
     /// The page requested at this time has arrived completely.
     Completed(Instant),
@@ -416,8 +421,8 @@ impl Pages {
         Some(size)
     }
 
-    /// Handles the end of the transfer of a write, counted from 0: completion, or refusal if `refused`. May change the
-    /// result of `poll_timeout`.
+    /// Handles the end of the transfer of the write with number `write`, counted from 0. `refused` means that the
+    /// transport refused it; otherwise it is complete. May change the result of `poll_timeout`.
     pub fn ended(&mut self, now: Instant, write: u64, refused: bool) {
         let Some(number) = self.objects.remove(&write) else { return };
         let Some(page) = self.pages.get_mut(&number) else { return };

@@ -7,10 +7,10 @@ use super::on_off::{OnOff, on_off_options};
 use headway_units::{Dialect, OptionError};
 
 on_off_options! {
-    /// Options of `kind = "pareto"`: `rate`, and one of `size` and `payload`.
+    /// Options of the source `pareto`, bursts and silences of Pareto lengths: `rate`, and one of `size` and `payload`.
     ParetoOptions {
-        /// Shape parameter of both distributions, above 1 and at most 100 (ns-2 `shape_`). Up to 2 the variance is
-        /// infinite.
+        /// Shape parameter of the distributions of bursts and silences, above 1 and at most 100 (ns-2 `shape_`). Up to
+        /// 2 the variance is infinite.
         shape: f64 = 1.5,
     }
 }

@@ -8,7 +8,7 @@ use crate::write::{Write, WriteSize, check_lifetime};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError};
 use std::sync::Arc;
 
-/// Options of `kind = "trace"`.
+/// Options of the source `trace`, which plays back recorded frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TraceOptions {
@@ -18,7 +18,8 @@ pub struct TraceOptions {
     /// longest stream.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
-    /// Streams that are sent. The time of others passes, so that two flows with the same file stay synchronized.
+    /// Streams that are sent. Other streams are skipped, but their time passes, so that two flows with the same file
+    /// stay synchronized.
     pub streams: Streams,
     /// Time between frames of a trace without times (raw H.264), from 1ns to 1000s. Absent for other traces.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -29,15 +30,15 @@ pub struct TraceOptions {
     pub lifetime: Option<Duration>,
     /// Priority of audio; 0 is the most urgent.
     pub audio_priority: u8,
-    /// Priority of video without a frame type.
+    /// Priority of video without a frame type; 0 is the most urgent.
     pub video_priority: u8,
-    /// Priority of I frames.
+    /// Priority of I frames; 0 is the most urgent.
     pub i_priority: u8,
-    /// Priority of P frames.
+    /// Priority of P frames; 0 is the most urgent.
     pub p_priority: u8,
-    /// Priority of B frames.
+    /// Priority of B frames; 0 is the most urgent.
     pub b_priority: u8,
-    /// Priority of other data.
+    /// Priority of other data; 0 is the most urgent.
     pub data_priority: u8,
 }
 

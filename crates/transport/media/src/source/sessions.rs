@@ -13,14 +13,14 @@ use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
 const MIN_GAP: Duration = Duration::from_micros(1);
 
-/// Options of `kind = "sessions"`: `arrivals` and `sizes`.
+/// Options of the source `sessions`, independent transfers: their `arrivals` and `sizes`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SessionsOptions {
-    /// Arrivals of sessions.
+    /// Arrivals of sessions. Required.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
-    /// Sizes of sessions.
+    /// Sizes of sessions. Required.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sizes: Option<SessionSizes>,
     /// Maximum number of sessions, at least 1; absent: without limit.
@@ -28,7 +28,7 @@ pub struct SessionsOptions {
     pub most: Option<u64>,
 }
 
-/// Arrivals of sessions.
+/// Arrivals of sessions or of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -41,7 +41,7 @@ pub enum Arrivals {
     Poisson(Duration),
     /// Periodic arrivals with this interval, the first at the start of the flow; at least 1us.
     Every(Duration),
-    /// Arrivals at these times after the start of the flow, in increasing order.
+    /// Arrivals at these times after the start of the flow, in non-decreasing order.
     At(Vec<Duration>),
 }
 

@@ -25,19 +25,19 @@ pub enum SessionSizes {
     Exponential(Bytes),
     /// Constant size.
     Constant(Bytes),
-    /// These sizes in order, repeated.
+    /// These sizes in order, repeated without end.
     List(Vec<Bytes>),
 }
 
-/// Pareto distribution P(X > x) = (minimum/x)^shape, with one of `mean` and `minimum`, where minimum = mean (shape -
-/// 1)/shape.
+/// Pareto distribution of a size X: P(X > x) = (minimum/x)^shape. Exactly one of `mean` and `minimum` is given; minimum
+/// = mean (shape - 1)/shape.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoSizes {
-    /// Mean, at least 1B.
+    /// Mean size, at least 1B; excludes `minimum`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub mean: Option<Bytes>,
-    /// Minimum, at least 1B.
+    /// Minimum size, at least 1B; excludes `mean`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub minimum: Option<Bytes>,
     /// Shape parameter, above 0 and at most 100; above 1 with `mean`. Up to 2 the variance is infinite, up to 1 also
@@ -49,14 +49,14 @@ pub struct ParetoSizes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct LognormalSizes {
-    /// Mean without limits, at least 1B.
+    /// Mean of the distribution without limits, at least 1B.
     pub mean: Bytes,
-    /// Standard deviation without limits, at least 1B.
+    /// Standard deviation of the distribution without limits, at least 1B.
     pub deviation: Bytes,
-    /// Minimum; absent: 1B.
+    /// Minimum size; absent: 1B.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub minimum: Option<Bytes>,
-    /// Maximum; absent: without limit.
+    /// Maximum size; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub maximum: Option<Bytes>,
 }
@@ -110,6 +110,12 @@ impl LognormalSizes {
             .into_iter()
             .flatten()
             .try_for_each(|size| at_least_a_byte(key, size))?;
+        if let Some((least, most)) = minimum.zip(*maximum)
+            && least > most
+        {
+            let message = format!("minimum = {least} is above maximum = {most}; expected a minimum of at most {most}");
+            return Err(OptionError::new(key, message));
+        }
         let distribution = LognormalWithin::new(
             mean.count() as f64,
             deviation.count() as f64,

@@ -10,7 +10,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
-/// Options of `kind = "telnet"`.
+/// Options of the source `telnet`, a Poisson stream of keystrokes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TelnetOptions {

@@ -31,6 +31,7 @@ use headway_units::{Bytes, Duration, Entropy, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -239,14 +240,17 @@ impl Driver {
         (key, mailbox)
     }
 
-    /// Queues a datagram or sends it at once. Returns its number in events.
-    pub(crate) fn send(&mut self, now: Instant, key: u64, media: &Media<'_>) -> Option<u64> {
+    /// Queues datagrams or sends them at once. Returns their numbers in events; `None` if the connection has ended.
+    pub(crate) fn send_all(&mut self, now: Instant, key: u64, all: &[Media<'_>]) -> Option<Range<u64>> {
         let entry = self.entries.get_mut(&key)?;
+        let outbox = match &mut entry.stage {
+            Stage::AwaitingSession(outbox) => outbox,
+            Stage::Running(handle) => self.endpoint.outbox_mut(*handle)?.as_mut()?,
+        };
         self.breakers_due.get_or_insert(now + BREAKER_INTERVAL);
-        match &mut entry.stage {
-            Stage::AwaitingSession(outbox) => Some(outbox.push(now, media)),
-            Stage::Running(handle) => Some(self.endpoint.outbox_mut(*handle)?.as_mut()?.push(now, media)),
-        }
+        let first = outbox.pushed();
+        all.iter().for_each(|media| outbox.push(now, media));
+        Some(first..outbox.pushed())
     }
 
     /// Returns the status of the connection; `None` before its session is established.

@@ -106,7 +106,7 @@ fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
         server.turn(at(ms));
         server.carry(at(ms), &mut client, up);
         for _ in 0..10 {
-            client.driver.send(at(ms), key, &Media::new(&[7; 1000]));
+            client.driver.send_all(at(ms), key, &[Media::new(&[7; 1000])]);
         }
         client.turn(at(ms));
         while server.driver.accepts.with(|accepts| accepts.waiting.pop_front()).is_some() {}
@@ -158,7 +158,7 @@ fn sfdps_4_3_messages_are_queued_by_their_own_method() {
         (4, 0, soon, sfdps1),
         (5, 2, soon, None),
     ] {
-        client.driver.send(at(0), key, &Media { priority, expires, method, ..Media::new(&[byte; 100]) });
+        client.driver.send_all(at(0), key, &[Media { priority, expires, method, ..Media::new(&[byte; 100]) }]);
     }
     let (mut arrived, mut accepted) = (Vec::new(), None);
     for ms in (0..3000).step_by(10) {
@@ -248,7 +248,7 @@ fn lost_datagrams_are_retransmitted_over_tfrc() {
     for ms in (0..3000).step_by(10) {
         if (500..1500).contains(&ms) {
             // Data is recognized by its 400 bytes.
-            client.driver.send(at(ms), key, &Media::new(&[((ms - 500) / 10) as u8; 400]));
+            client.driver.send_all(at(ms), key, &[Media::new(&[((ms - 500) / 10) as u8; 400])]);
         }
         client.turn(at(ms));
         // Every tenth datagram is dropped at its first attempt.

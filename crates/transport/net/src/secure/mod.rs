@@ -76,7 +76,7 @@ pub trait Secure: fmt::Debug + Send {
 /// Event of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecureEvent {
-    /// Packets may be sent.
+    /// The session is established: packets may be sent.
     Ready {
         /// Identifier of the session.
         session: Path,

@@ -6,7 +6,7 @@ use crate::kinds::Receiver;
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Instant};
 
-/// Driver of the receiver half of a controller.
+/// Driver of the receiver half of a controller: tracks the newest packet and returns reports that are due.
 #[derive(Debug)]
 pub struct Inbound<R = Receiver> {
     controller: Option<R>,
@@ -27,11 +27,11 @@ struct Newest {
 /// Report to be sent now.
 #[derive(Clone, Copy, Debug)]
 pub struct Due<'a> {
-    /// Greatest number received.
+    /// Greatest packet number received.
     pub acknowledged: u64,
-    /// Sender's timestamp of that packet, for carriers that echo it.
+    /// Sender's timestamp on the packet `acknowledged`, for transports that echo it; `None` if it carried none.
     pub echo: Option<Instant>,
-    /// Time since that packet arrived.
+    /// Time since the packet `acknowledged` arrived.
     pub held: Duration,
     /// Report of the receiver half.
     pub report: Report<'a>,
@@ -44,7 +44,7 @@ impl<R> Default for Inbound<R> {
 }
 
 impl<R: ReceiverHalf> Inbound<R> {
-    /// Starts a controller.
+    /// Starts the receiver half of a controller.
     pub fn start(&mut self, controller: R) {
         self.log = (controller.report_form() == ReportForm::Timed).then(Box::default);
         self.controller = Some(controller);
@@ -106,7 +106,7 @@ impl<R: ReceiverHalf> Inbound<R> {
         }
     }
 
-    /// Returns the time since the newest packet arrived; zero before the first.
+    /// Returns the time since the packet with the greatest number arrived; zero before the first packet.
     #[must_use]
     pub fn held(&self, now: Instant) -> Duration {
         self.newest.map_or(Duration::ZERO, |newest| now.since(newest.arrived))
@@ -131,7 +131,7 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.handle_timeout(now);
         }
     }
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout); `None` if no timer runs.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.controller.as_ref().and_then(ReceiverHalf::poll_timeout)

@@ -40,7 +40,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Creates a ledger for a window of `window` packets.
+    /// Creates an empty record of the last `window` packets, limited to 64 to 2^20 and rounded up to a power of two.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self { ring: vec![Entry::NONE; INITIAL_ENTRIES], max_entries: Self::len(window), next: 0, settled: 0 }
@@ -68,7 +68,8 @@ impl Ledger {
         number as usize & (self.ring.len() - 1)
     }
 
-    /// Adds a packet with `data` bytes of data and returns its number.
+    /// Records a packet sent at `at` with `data` bytes of data and returns its number. `prompt` is whether the receiver
+    /// acknowledges it immediately.
     #[inline]
     pub fn push(&mut self, at: Instant, data: Bytes, prompt: bool) -> u64 {
         let number = self.next;
@@ -93,20 +94,21 @@ impl Ledger {
         if known { self.ring.get(self.place(number)) } else { None }
     }
 
-    /// Returns the time since the packet was sent, if it is still recorded.
+    /// Returns the time since packet `number` was sent; `None` if it is not recorded.
     #[must_use]
     pub fn age(&self, number: u64, now: Instant) -> Option<Duration> {
         self.find(number).map(|entry| now.since(entry.at))
     }
 
-    /// Returns the time between the packet and the next one, if both are recorded.
+    /// Returns the time between the sending of packet `number` and of the next one, if both are recorded.
     #[must_use]
     pub fn until_next(&self, number: u64) -> Option<Duration> {
         let at = self.find(number)?.at;
         self.find(number.checked_add(1)?).map(|next| next.at.since(at))
     }
 
-    /// Returns whether an acknowledgement of the packet is sent immediately. That of a DCCP-Ack waits.
+    /// Returns whether the receiver acknowledges packet `number` immediately, as given to [`push`](Self::push). False
+    /// for a DCCP-Ack, whose acknowledgement waits, and for a packet that is not recorded.
     #[must_use]
     pub fn is_prompt(&self, number: u64) -> bool {
         self.find(number).is_some_and(|entry| entry.prompt)
@@ -157,7 +159,8 @@ impl Ledger {
         Bytes::new(bytes)
     }
 
-    /// Records a drop in the receiver's buffer and returns whether it is new.
+    /// Records that the receiver dropped packet `number` in its buffer. Returns whether this is new; false if the
+    /// packet is not recorded.
     pub fn drop_in_buffer(&mut self, number: u64) -> bool {
         let place = self.place(number);
         self.find(number).is_some() && !std::mem::replace(&mut self.ring[place].dropped, true)

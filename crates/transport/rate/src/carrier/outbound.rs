@@ -11,7 +11,7 @@ const SMOOTHING: u64 = 8;
 /// Longest valid sample. A longer one is due to a delayed packet or a suspended machine, not the path.
 const MAX_RTT_SAMPLE: Duration = Duration::from_secs(64);
 
-/// Driver of the sender half of a controller.
+/// Driver of the sender half of a controller: numbers and records packets, and measures round trips.
 ///
 /// Packets are numbered from 0, with or without a running controller, so packets of a handshake count.
 #[derive(Debug)]
@@ -58,25 +58,26 @@ pub struct Acknowledged {
     pub held: Option<Duration>,
     /// Whether the acknowledgement was sent immediately without reporting how long it was held.
     pub at_once: bool,
-    /// Age of our timestamp that the acknowledgement echoes, and the time for which it was held.
+    /// Age of the local timestamp that the acknowledgement echoes, and the time for which the receiver held it.
     pub echoed: Option<(Duration, Duration)>,
-    /// Whether the reported times are untrusted. At most half of the age is then subtracted.
+    /// Whether the reported times are untrusted. At most half of the time since the packet was sent is then subtracted.
     pub distrusted: bool,
 }
 
 /// Measured round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// Sample of this acknowledgement.
+    /// Round-trip time measured by this acknowledgement.
     pub sample: Duration,
-    /// Smoothed round trip of the carrier, with a gain of 1/8.
+    /// Smoothed round-trip time after this sample, with a gain of 1/8.
     pub smoothed: Duration,
-    /// Whether the sample includes a silence of the path. The mean then ignores it.
+    /// Whether the sample includes a silence of the path, a time without acknowledgements. The smoothed time then
+    /// ignores it, unless it is the first sample.
     pub silent: bool,
 }
 
 impl<S: SenderHalf> Outbound<S> {
-    /// Creates a carrier for a window of `window` packets, without controller until [`start`](Self::start).
+    /// Creates a driver that records the last `window` sent packets. It has no controller until [`start`](Self::start).
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -89,7 +90,7 @@ impl<S: SenderHalf> Outbound<S> {
         }
     }
 
-    /// Starts a controller with the next packet.
+    /// Starts the sender half of a controller with the next packet.
     pub fn start(&mut self, controller: S) {
         self.controller = Some(controller);
         self.pacing = Pacing::NONE;
@@ -98,12 +99,12 @@ impl<S: SenderHalf> Outbound<S> {
     pub fn stop(&mut self) {
         self.controller = None;
     }
-    /// Returns the running controller.
+    /// Returns the running controller; `None` before [`start`](Self::start) and after [`stop`](Self::stop).
     #[must_use]
     pub const fn controller(&self) -> Option<&S> {
         self.controller.as_ref()
     }
-    /// Returns the running controller.
+    /// Returns the running controller; `None` before [`start`](Self::start) and after [`stop`](Self::stop).
     pub const fn controller_mut(&mut self) -> Option<&mut S> {
         self.controller.as_mut()
     }
@@ -151,7 +152,8 @@ impl<S: SenderHalf> Outbound<S> {
             && self.controller.as_ref().is_some_and(SenderHalf::is_application_limited)
     }
 
-    /// Cancels the deadline of the next packet, while the carrier itself must not send.
+    /// Cancels the deadline of the next packet, while the connection must not send for another reason than the
+    /// controller.
     pub const fn hold(&mut self) {
         self.pacing = Pacing::NONE;
     }
@@ -178,9 +180,10 @@ impl<S: SenderHalf> Outbound<S> {
         }
     }
 
-    /// Sends a packet and returns its number and stamp. `data` is the number of application bytes, if the packet
-    /// carries any; `prompt` is whether the receiver acknowledges the packet immediately, so that the round trip can be
-    /// measured without a reported holding time.
+    /// Records a packet that is sent now. Returns its number and, if a controller runs, the header fields that the
+    /// controller sets. `data` is the number of application bytes, if the packet carries any; `prompt` is whether the
+    /// receiver acknowledges the packet immediately, so that the round trip can be measured without a reported holding
+    /// time.
     #[inline(always)]
     pub fn send(&mut self, now: Instant, data: Option<Bytes>, prompt: bool) -> (u64, Option<Stamp>) {
         let number = self.ledger.push(now, data.unwrap_or_default(), prompt);
@@ -226,27 +229,30 @@ impl<S: SenderHalf> Outbound<S> {
         Some(Trip { sample, smoothed, silent })
     }
 
-    /// Returns whether the round trip of this packet includes a silence of the path.
+    /// Returns whether the round trip of packet `number`, acknowledged at `now`, includes a silence of the path, a time
+    /// without acknowledgements.
     #[must_use]
     pub fn measures_silence(&self, now: Instant, number: u64) -> bool {
         self.controller.as_ref().is_some_and(|controller| controller.measures_silence(now, number))
     }
 
-    /// Returns the smoothed round trip of the carrier.
+    /// Returns the smoothed round-trip time, with a gain of 1/8; `None` before the first sample.
     #[must_use]
     pub const fn round_trip(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    /// Adds acknowledgements that were lost or marked.
+    /// Adds a number of acknowledgements that were lost or marked, for the next report to the controller.
     pub const fn on_lost_acks(&mut self, acks: u64) {
         self.pending.lost_acks = self.pending.lost_acks.saturating_add(acks);
     }
-    /// Records that the receiver cannot keep up (Slow Receiver).
+    /// Records that the receiver cannot keep up (Slow Receiver, RFC 4340 section 11.6), for the next report to the
+    /// controller.
     pub const fn on_slow_receiver(&mut self) {
         self.pending.slow_receiver = true;
     }
-    /// Adds packets that the receiver dropped because its buffer was full.
+    /// Adds a number of packets that the receiver dropped because its buffer was full, for the next report to the
+    /// controller.
     pub const fn on_receive_buffer_drops(&mut self, packets: u64) {
         self.pending.receive_buffer_drops = self.pending.receive_buffer_drops.saturating_add(packets);
     }
@@ -266,7 +272,8 @@ impl<S: SenderHalf> Outbound<S> {
         controller.on_feedback(now, &feedback);
     }
 
-    /// Handles the timeout of [`poll_timeout`](Self::poll_timeout) and returns whether it was the controller's own.
+    /// Handles the timeout of [`poll_timeout`](Self::poll_timeout). Returns whether a timer of the controller expired,
+    /// rather than only the wait for the next packet.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
         self.catch_up(now);
         if !self.pacing.empty && self.pacing.at <= now {
@@ -280,7 +287,8 @@ impl<S: SenderHalf> Outbound<S> {
         due
     }
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout): for the next packet or for the controller.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), for the next packet or for the controller; `None`
+    /// if no timer runs.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -296,7 +304,7 @@ impl<S: SenderHalf> Outbound<S> {
         (!self.pacing.empty).then_some(self.pacing.at)
     }
 
-    /// Returns the state of the controller.
+    /// Returns the state of the controller; `None` without a running controller.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.controller.as_ref().map(SenderHalf::status)
@@ -308,7 +316,8 @@ impl<S: SenderHalf> Outbound<S> {
         self.controller.as_ref().and_then(SenderHalf::pacing_rate)
     }
 
-    /// Returns the last announced rate level, for a controller with discrete rates.
+    /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
+    /// `udpm`.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.controller.as_ref().and_then(SenderHalf::scale)

@@ -4,7 +4,8 @@ use crate::tfrc::TfrcContext;
 use headway_units::{Bytes, Duration, Instant, Random, Rate};
 use std::fmt;
 
-/// Requirement of a half beyond packet numbers, arrivals and reports. A carrier without it is rejected.
+/// Requirement of a controller's half on its carrier: the connection or simulator agent that drives it. Packet numbers,
+/// arrivals and reports are always available. A carrier that does not meet a requirement is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
@@ -43,7 +44,7 @@ pub struct SenderContext {
     pub rtt: Option<Duration>,
     /// Data of a full packet, without headers: the MPS of a connection, `packetSize_` of an ns-2 agent.
     pub packet_size: Bytes,
-    /// Bytes of headers per packet on this path, as far as the carrier knows.
+    /// Bytes of headers per packet on this path, as far as the transport knows them; 0 if unknown.
     pub header: Bytes,
     /// Rate of the sender's interface, if known.
     pub line_rate: Option<Rate>,

@@ -20,7 +20,7 @@ use headway_units::{Instant, Rate};
 /// After each call that may change the state, call [`poll_send`](Self::poll_send) while data waits and the result is
 /// [`Permit::Now`], then [`poll_timeout`](Self::poll_timeout).
 pub trait SenderHalf {
-    /// Requirements on the carrier.
+    /// Requirements on the carrier: the connection or simulator agent that drives the half.
     const NEEDS: &'static [Need] = &[];
 
     /// Returns whether a data packet may be sent at `now`.
@@ -38,7 +38,7 @@ pub trait SenderHalf {
     fn on_application_limited(&mut self, _now: Instant) {}
 
     /// Returns whether [`on_application_limited`](Self::on_application_limited) would change nothing, because no packet
-    /// was sent since its last call. A carrier without data then need not call [`poll_send`](Self::poll_send) either.
+    /// was sent since its last call. A caller without data then need not call [`poll_send`](Self::poll_send) either.
     fn is_application_limited(&self) -> bool {
         false
     }
@@ -49,18 +49,19 @@ pub trait SenderHalf {
     /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout). Excludes [`Permit::At`].
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout); `None` if no timer runs. Excludes the times of
+    /// [`Permit::At`].
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Returns whether the round trip of a packet that a report at `now` acknowledges includes a silence, so that it
-    /// does not measure the path (Karn's algorithm, RFC 6298 section 3).
+    /// Returns whether the round trip of a packet that a report at `now` acknowledges includes a silence (a time
+    /// without reports), so that it does not measure the path (Karn's algorithm, RFC 6298 section 3).
     fn measures_silence(&self, _now: Instant, _number: u64) -> bool {
         false
     }
 
-    /// Returns the current state.
+    /// Returns the current state: rates, window, round-trip time and losses, as far as the controller has them.
     fn status(&self) -> Status;
 
     /// Returns the pacing rate of [`status`](Self::status).
@@ -73,7 +74,8 @@ pub trait SenderHalf {
         Setbacks::default()
     }
 
-    /// Returns the rate level that the receiver announced, for a controller with discrete rates.
+    /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
+    /// `udpm`.
     fn scale(&self) -> Option<Scale> {
         None
     }
@@ -83,7 +85,7 @@ pub trait SenderHalf {
 pub trait ReceiverHalf {
     /// Form of the reports, which determines what the carrier records and how reports are encoded.
     const REPORTS: ReportForm = ReportForm::Nothing;
-    /// Requirements on the carrier.
+    /// Requirements on the carrier: the connection or simulator agent that drives the half.
     const NEEDS: &'static [Need] = &[];
 
     /// Returns [`REPORTS`](Self::REPORTS), also for a half whose type is chosen at run time.
@@ -95,7 +97,8 @@ pub trait ReceiverHalf {
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
     /// Handles a received packet whose data turned out to be corrupt, which counts as marked (Drop Codes 3 to 7, RFC
-    /// 4340 section 11.7.2). With [`Report::Arrivals`] the carrier reports it to the sender.
+    /// 4340 section 11.7.2). With [`Report::Arrivals`] the transport, such as a DCCP connection, reports it to the
+    /// sender.
     fn on_corrupt(&mut self, _now: Instant, _number: u64) {}
 
     /// Handles the loss of a packet on the channel, not in a queue. Requires [`Need::ChannelLosses`].
@@ -114,7 +117,7 @@ pub trait ReceiverHalf {
     /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout); `None` if no timer runs.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -122,6 +125,6 @@ pub trait ReceiverHalf {
     /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio, RFC 4340 section 11.3).
     fn set_ack_ratio(&mut self, _packets: u16) {}
 
-    /// Handles a change of the context. The loss history is kept.
+    /// Handles a change of the context with which the half started. The loss history is kept.
     fn on_change(&mut self, _context: &ReceiverContext) {}
 }

@@ -16,15 +16,15 @@ pub struct Received {
     pub data: bool,
     /// ECN field on arrival.
     pub ecn: Ecn,
-    /// [`Stamp::ccval`](crate::Stamp::ccval).
+    /// CCVal of the packet, four bits: [`Stamp::ccval`](crate::Stamp::ccval).
     pub ccval: u8,
     /// Number of packets without data sent just before it, if reported (NDP Count, RFC 4340 section 7.7).
     pub ndp_count: Option<u64>,
-    /// [`Stamp::rtt`](crate::Stamp::rtt), if the carrier transmits it.
+    /// Sender's round-trip time ([`Stamp::rtt`](crate::Stamp::rtt)), if the transport carries it on packets.
     pub rtt: Option<Duration>,
-    /// Sender's timing, if the carrier transmits it.
+    /// Sender's timing, if the transport carries it on packets.
     pub timing: Option<Timing>,
-    /// [`Stamp::own`](crate::Stamp::own).
+    /// Private data of the controller's sender half: [`Stamp::own`](crate::Stamp::own).
     pub own: Own,
 }
 
@@ -43,11 +43,11 @@ impl Received {
 pub struct Timing {
     /// Sending time by the sender's clock.
     pub sent: Instant,
-    /// [`Stamp::t_rto`](crate::Stamp::t_rto).
+    /// Sender's `t_RTO`, if known: [`Stamp::t_rto`](crate::Stamp::t_rto).
     pub t_rto: Option<Duration>,
-    /// [`Stamp::round`](crate::Stamp::round).
+    /// Counter of the sender's round trips: [`Stamp::round`](crate::Stamp::round).
     pub round: u32,
-    /// [`Stamp::urgent`](crate::Stamp::urgent).
+    /// Whether the sender requests an immediate report: [`Stamp::urgent`](crate::Stamp::urgent).
     pub urgent: bool,
 }
 
@@ -71,13 +71,13 @@ impl Timing {
 pub enum Judgement {
     /// A run of lost packets.
     Lost {
-        /// First packet of the run.
+        /// Number of the first packet of the run.
         first: u64,
-        /// Last packet of the run.
+        /// Number of the last packet of the run.
         last: u64,
-        /// Whether the run counts as congestion.
+        /// Whether the run counts as congestion; false for a loss on the channel.
         counts: bool,
     },
-    /// Congestion was detected before a loss.
+    /// Congestion was detected without a loss.
     Early,
 }

@@ -30,11 +30,11 @@ impl Next {
 /// Permission to send a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// Immediately.
+    /// The packet may be sent immediately.
     Now,
-    /// Not before this time, which is in the future.
+    /// The packet may be sent at this time, which is in the future, but not earlier.
     At(Instant),
-    /// Not before another event: a report or a timeout.
+    /// The packet may not be sent before another event: a report or a timeout.
     Blocked,
 }
 
@@ -42,7 +42,8 @@ pub enum Permit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sending {
-    /// Packet number, one more than that of the previous packet. The first number is chosen by the carrier.
+    /// Packet number, one more than that of the previous packet. The first number is chosen by the transport, such as a
+    /// DCCP connection.
     pub number: u64,
     /// Data without headers.
     pub size: Bytes,
@@ -64,16 +65,16 @@ impl Sending {
 pub struct Stamp {
     /// CCVal of DCCP, four bits: the window counter of TFRC (RFC 4342 section 8.1).
     pub ccval: u8,
-    /// ECN codepoint, if the carrier uses ECN: ECT(0) for a controller that treats a mark as a loss (RFC 8311), ECT(1)
-    /// for one that responds to marks by RFC 9331, Not-ECT for one that does not respond.
+    /// ECN codepoint, if the transport uses ECN: ECT(0) for a controller that treats a mark as a loss (RFC 8311),
+    /// ECT(1) for one that responds to marks by RFC 9331, Not-ECT for one that does not respond.
     pub ecn: Ecn,
-    /// Sender's round-trip time, for carriers that transmit it on data packets (RFC 5348 section 3.2.1).
+    /// Sender's round-trip time, for transports that carry it on data packets (RFC 5348 section 3.2.1).
     pub rtt: Option<Duration>,
-    /// Sender's `t_RTO`, for such carriers (ns-2 `tzero`).
+    /// Sender's `t_RTO`, for transports that carry it on data packets (ns-2 `tzero`).
     pub t_rto: Option<Duration>,
-    /// Counter of the sender's round trips, for such carriers (ns-2 `round_id`).
+    /// Counter of the sender's round trips, for transports that carry it on data packets (ns-2 `round_id`).
     pub round: u32,
-    /// Request for an immediate report, for such carriers (ns-2 `UrgentFlag`).
+    /// Request for an immediate report, for transports that carry it on data packets (ns-2 `UrgentFlag`).
     pub urgent: bool,
     /// Private data of the controller for its receiver half.
     pub own: Own,
@@ -90,7 +91,7 @@ impl Default for Stamp {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Status {
-    /// Data rate for an encoder. `None`: unlimited.
+    /// Data rate for an encoder. `None`: unlimited, or not known before the first round-trip sample.
     pub target_rate: Option<Rate>,
     /// Rate at which waiting data is sent. `None`: the rate of the interface.
     pub pacing_rate: Option<Rate>,
@@ -98,7 +99,7 @@ pub struct Status {
     pub window: Option<Bytes>,
     /// Data packets that may be in flight, for controllers whose window counts packets.
     pub window_packets: Option<f64>,
-    /// Slow start threshold, in the unit of the window.
+    /// Slow start threshold, in data packets for the window of `tcp-like`; `None` if unlimited.
     pub ssthresh: Option<f64>,
     /// Smoothed round-trip time.
     pub rtt: Option<Duration>,
@@ -115,7 +116,7 @@ pub struct Scale {
     pub index: u8,
     /// Number of rates, 1 to 256.
     pub levels: u16,
-    /// The rate itself.
+    /// Rate with this index.
     pub rate: Rate,
 }
 

@@ -10,7 +10,7 @@ use headway_units::{Duration, OptionError, Rate};
 pub enum LossFilterKind {
     /// Losses while the bottleneck is estimated to be busy, by the jitter of one-way delays (UDDJ-TFRC).
     Uddj,
-    /// Losses that are more frequent with longer queues or at higher sending rates than without.
+    /// Losses as far as they are more frequent with longer queues or at higher sending rates.
     Guarded,
     /// Losses followed by a delay that is long for the number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
     Zigzag,
@@ -26,36 +26,37 @@ pub enum LossFilterKind {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct UddjOptions {
-    /// Effect of the congestion flag.
+    /// Effect of the congestion flag, which is set while the bottleneck is estimated to be busy.
     pub action: UddjAction,
-    /// Times at which the flag is computed.
+    /// Times at which the congestion flag is computed.
     pub update: UddjUpdate,
-    /// Margin below the utilization F = 1 at which the flag is set, from 0 to below 1. 0: above 1 only, as in the
-    /// paper.
+    /// Margin m of the congestion flag, from 0 to below 1: a utilization of the bottleneck of at least 1 - m sets the
+    /// flag. 0: only above 1, as in the UDDJ-TFRC paper.
     pub margin: f64,
     /// Whether the bottleneck counts as busy if jitter and queue are both zero.
     pub busy_at_zero: bool,
-    /// Queueing delay below which the flag is not set.
+    /// Queueing delay below which the congestion flag is not set.
     pub floor: Duration,
     /// Rate of the path, above 0bps, if known. Differences in transmission time between packets of different sizes are
-    /// then removed from the jitter. For store-and-forward links it is 1 / (1 / rate + 1 / rate ..).
+    /// then removed from the jitter. For several store-and-forward links it is the inverse of the sum of their 1 /
+    /// rate.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub bottleneck: Option<Rate>,
-    /// Whether the skew between the two clocks is removed from the jitter.
+    /// Whether the skew between the clocks of sender and receiver is removed from the jitter.
     pub remove_skew: bool,
 }
 
-/// Effect of the congestion flag.
+/// Effect of the congestion flag, which is set while the bottleneck is estimated to be busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjAction {
-    /// Losses count only while the flag is set, and a flag without a loss counts as a loss.
+    /// Losses count only while the congestion flag is set. A flag without a loss counts as a loss, once per round trip.
     #[default]
     FilterAndEarly,
-    /// Losses count only while the flag is set.
+    /// Losses count only while the congestion flag is set.
     Filter,
-    /// Losses count only while the flag is set. Meanwhile the receiver reports at least the loss event rate that holds
-    /// the sender at the receive rate at which the flag was set.
+    /// Losses count only while the congestion flag is set. Meanwhile the receiver reports at least the loss event rate
+    /// that holds the sender at the receive rate at which the flag was set.
     Hold,
 }
 
@@ -63,7 +64,8 @@ pub enum UddjAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {
-    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3).
+    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3 of the UDDJ-TFRC
+    /// paper).
     #[default]
     RoundTripAndLoss,
     /// Every round trip.

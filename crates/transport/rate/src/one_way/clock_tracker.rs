@@ -78,8 +78,8 @@ impl ClockTracker {
         Some(OneWayDelay { estimate: half + above, error: half + drift + self.resolution })
     }
 
-    /// Returns the skew of the local clock against the remote one, as a ratio; `None` before eight intervals with
-    /// packets.
+    /// Returns the skew of the local clock against the remote one, as a ratio, positive if the local clock is faster;
+    /// `None` before eight intervals with packets.
     #[must_use]
     pub fn skew(&self) -> Option<f64> {
         self.line.is_fitted().then(|| self.line.slope())

@@ -25,21 +25,21 @@ pub enum ReportForm {
     /// No reports.
     #[default]
     Nothing,
-    /// [`Report::Arrivals`]: the carrier records arrivals.
+    /// [`Report::Arrivals`]: the transport, such as a DCCP connection, records which packets arrived.
     Arrivals,
-    /// [`Report::Timed`]: the carrier records arrivals and their times.
+    /// [`Report::Timed`]: the transport, such as a DCCP connection, records which packets arrived and when.
     Timed,
-    /// [`Report::Tfrc`].
+    /// [`Report::Tfrc`]: receive rate and losses.
     Tfrc,
-    /// [`Report::Own`].
+    /// [`Report::Own`]: private data of the controller.
     Own,
 }
 
 /// Report from a receiver half to the sender half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Report<'a> {
-    /// Reception state per packet. A receiver half returns it without runs: carriers record them, since the encoding
-    /// determines how far back they reach (an Ack Vector).
+    /// Reception state per packet. A receiver half returns it without runs: the transport records them, since the
+    /// encoding determines how far back they reach (an Ack Vector).
     Arrivals(&'a [Run]),
     /// Reception state and arrival time per packet. A receiver half returns it [empty](TimedReport::EMPTY).
     Timed(TimedReport<'a>),
@@ -53,10 +53,10 @@ pub enum Report<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Feedback<'a> {
-    /// Greatest number received when the report was sent.
+    /// Greatest packet number received when the report was sent.
     pub acknowledged: u64,
-    /// Time from sending that packet to receiving this report, minus the time for which the receiver held it. Measured
-    /// by the carrier, which owns timestamps and elapsed times.
+    /// Time from sending the packet `acknowledged` to receiving this report, minus the time for which the receiver held
+    /// it. Measured by the transport, such as a DCCP connection, which has the timestamps and elapsed times.
     pub rtt_sample: Option<Duration>,
     /// Contents of the report.
     pub report: Report<'a>,

@@ -24,7 +24,7 @@ impl Own {
         Some(own)
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes, at most [`MAX_LEN`](Self::MAX_LEN).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len.into()).unwrap_or_default()

@@ -25,7 +25,8 @@ pub enum TimedArrival {
     Received {
         /// ECN field on arrival.
         ecn: Ecn,
-        /// Age of the arrival in the report; `None` if unknown, or 8 s and more.
+        /// Time from the arrival to the creation of the report; `None` if unknown, or if decoded from about 8 s and
+        /// more.
         before: Option<Duration>,
     },
 }
@@ -40,7 +41,7 @@ pub struct TimedReport<'a> {
 }
 
 impl TimedReport<'_> {
-    /// Report returned by a receiver half; the carrier adds the arrivals.
+    /// Report without arrivals, which a receiver half returns; the transport adds the arrivals.
     pub const EMPTY: Self = TimedReport { clock: Instant::ZERO, arrivals: &[] };
     /// Maximum number of packets in a report, so that it fits into one DCCP option. A receiver half that must report
     /// every packet sends a report before this many have arrived.
@@ -51,7 +52,8 @@ impl TimedReport<'_> {
         (u128::from(self.clock.as_nanos()) * 65_536 / 1_000_000_000) as u32
     }
 
-    /// Encodes the report into `buffer` and returns its length; `None` if it does not fit.
+    /// Encodes the clock and the first [`MAX_ARRIVALS`](Self::MAX_ARRIVALS) packets into `buffer`. Returns the length
+    /// in bytes; `None` if they do not fit.
     pub fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         let arrivals = self.arrivals.get(..Self::MAX_ARRIVALS).unwrap_or(self.arrivals);
         let (clock, packets) = buffer.get_mut(..4 + 2 * arrivals.len())?.split_at_mut(4);

@@ -9,7 +9,7 @@ const MIN_GAP: Duration = Duration::from_micros(1);
 /// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
 const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Options of `spacing`.
+/// Options of the controller `spacing`, packet spacing by feedback.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingOptions {
@@ -29,11 +29,14 @@ pub struct SpacingOptions {
     pub round_trip: SpacingRtt,
     /// Rule for the gap while the application sends less than permitted.
     pub when_limited: WhenLimited,
-    /// Number of round trips without a report after which the gap doubles, as for a loss; 0: never.
+    /// Number of rounds without a report after which the gap doubles, as for a loss; 0: never. A round is a round trip
+    /// plus the time from packet to packet.
     pub silence: u8,
-    /// Whether a silence of any length counts as one loss: the gap then at most doubles.
+    /// Whether a silence (no reports) of any length counts as one loss: after it, the gap is at most twice that from
+    /// before it.
     pub silence_is_one_loss: bool,
-    /// Whether the first report without a loss after a silence restores the gap from before it.
+    /// Whether the next report after the one that ends a silence restores the gap from before the silence, if it shows
+    /// no loss.
     pub remembers_rate: bool,
 }
 
@@ -41,11 +44,13 @@ pub struct SpacingOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
-    /// The gap doubles in any case (the ad-hoc protocol, section 2.1).
+    /// The gap doubles in any case (the ad-hoc protocol, section 2.1 of the packet spacing paper).
     None,
-    /// The loss is attributed to the newest decision, although the reported packets were sent before it.
+    /// The loss is attributed to the newest decision, although the reported packets were sent before it. If that
+    /// decision shortened the gap, the previous gap is restored.
     Newest,
-    /// The loss is attributed to the decision under which the lost packets were sent. Older reports are ignored.
+    /// The loss is attributed to the decision under which the lost packets were sent. Reports about packets sent before
+    /// the last doubling or restoration of the gap are ignored.
     InForce,
 }
 
@@ -53,11 +58,12 @@ pub enum Damping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
-    /// By `packets` more per round trip: R / (R / (tx + ps) + packets) - tx.
+    /// By `packets` more packets per round trip: the new gap is R / (R / (tx + ps) + packets) - tx, where R is the
+    /// round-trip time, tx the transmission time of a packet and ps the old gap.
     Rate,
-    /// By `step`.
+    /// The gap shortens by `step`.
     Step,
-    /// To `factor` times the gap. With 0.5, restoring equals doubling, so damping has no effect.
+    /// The gap shortens to `factor` times the old gap. With 0.5, restoring equals doubling, so damping has no effect.
     Factor,
 }
 
@@ -65,11 +71,12 @@ pub enum Shorten {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
-    /// Initial round-trip time, never updated: from the carrier, or from a first packet sent alone (the paper's ping).
+    /// Initial round-trip time, never updated: from the handshake, or from a first packet sent alone (the ping of the
+    /// packet spacing paper).
     Base,
-    /// Minimum so far.
+    /// Minimum round-trip time so far.
     Least,
-    /// Moving average, 0.9 of the old and 0.1 of the new.
+    /// Moving average of round-trip times, 0.9 of the old mean and 0.1 of the new sample.
     Smoothed,
 }
 

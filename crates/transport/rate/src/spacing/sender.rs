@@ -15,7 +15,7 @@ const MAX_SET_UP_WAIT: Duration = Duration::from_secs(64);
 /// Packets per round trip with which an idle sender may restart.
 const RESTART: f64 = 4.0;
 
-/// The sender half of `spacing`.
+/// Sender half of `spacing`, which spaces packets by the receiver's counts.
 #[derive(Debug)]
 pub struct SpacingSender {
     round_trip: SpacingRtt,
@@ -142,7 +142,8 @@ impl SpacingSender {
         Rate::from_bits_per_second((bits / (self.tx_s(self.size) + self.rule.gap_s()).max(1e-9)) as u64)
     }
 
-    /// Returns the time from the last packet to the next, in s.
+    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the time
+    /// differs from the last gap.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()

@@ -13,7 +13,8 @@ const MAX_DELAYED_ACK: Duration = Duration::from_millis(500);
 /// Minimum timeout of RFC 6298, the upper bound of a useful clock granularity.
 const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 
-/// Options of `tcp-like`. Windows are in data packets; a size in bytes is divided by that of a full packet.
+/// Options of the controller `tcp-like` (CCID 2: RFC 4341). Windows are in data packets; a size in bytes is divided by
+/// that of a full packet.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TcpLikeOptions {
@@ -32,20 +33,25 @@ pub struct TcpLikeOptions {
     /// Rule for the window after an idle period longer than the timeout.
     pub restart_after_idle: Restart,
 
-    /// Whether the first report after a silence restarts the flow with slow start from the initial window.
+    /// Whether the first report after a silence (an outage of the path) restarts the flow with slow start from the
+    /// initial window.
     pub silence_restarts: bool,
-    /// Whether slow start after a silence ends at the window from before it (RFC 5681 section 3.1).
+    /// Whether slow start after a silence (no reports) ends at the window from before it, or at the slow start
+    /// threshold from before it if that is higher (RFC 5681 section 3.1).
     pub remembers_rate: bool,
-    /// Whether round trips that include a silence count, in place of Karn's algorithm (RFC 6298 section 3).
+    /// Whether round-trip samples that include a silence (no reports) are used. False: they are ignored, by Karn's
+    /// algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Whether each timeout during a silence doubles the next (RFC 6298 section 5.5); otherwise only after one minute.
+    /// Whether each timeout during a silence (no reports) doubles the next one (RFC 6298 section 5.5); otherwise only
+    /// those after the first minute of the silence do.
     pub silence_backs_off: bool,
 
-    /// Rules set by the dialects.
+    /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`).
     pub expert: TcpLikeExpert,
 }
 
-/// Table `expert` of [`TcpLikeOptions`].
+/// Rules of TCP-like congestion control whose presets differ between dialects: the table `expert` of
+/// [`TcpLikeOptions`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -60,7 +66,7 @@ pub struct TcpLikeExpert {
     pub slow_start_rounds_up: bool,
     /// Whether packets sent before a congestion event was detected open the window after it.
     pub grow_in_recovery: bool,
-    /// Quantity bounded by `min_rto`.
+    /// Quantity that `min_rto` bounds from below.
     pub rto_floor: RtoFloor,
     /// Minimum timeout or minimum variance term, at least 1ms. It must include `delayed_ack`, which round trips
     /// exclude.
@@ -73,9 +79,9 @@ pub struct TcpLikeExpert {
     pub granularity: Duration,
     /// Whether round trips are sampled once per window (RFC 4341 section 5) instead of per acknowledgement.
     pub sample_once_a_window: bool,
-    /// Whether each data packet restarts the timer; otherwise only the first starts it.
+    /// Whether each data packet sent restarts the timeout; otherwise only the first one in flight starts it.
     pub sending_restarts_timer: bool,
-    /// Whether packets sent before a timeout are discarded from the record, as RFC 4340 section 11.4.1 allows: late
+    /// Whether a timeout discards the record of the packets sent before it, as RFC 4340 section 11.4.1 allows: late
     /// acknowledgements of them then neither open the window nor restart the timer.
     pub timeout_forgets: bool,
     /// Rule that controls the Ack Ratio.
@@ -118,9 +124,9 @@ pub enum Restart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum AckRatioRule {
-    /// Lost acknowledgements double it, windows without losses decrease it (RFC 4341 section 6.1.2).
+    /// Lost acknowledgements double the Ack Ratio, windows without losses decrease it (RFC 4341 section 6.1.2).
     Losses,
-    /// It is set for 10 to 20 acknowledgements per window, a tenth to a fifth of a Sequence Window of 100 (Linux).
+    /// The Ack Ratio is doubled from 20 acknowledgements per window on, and halved below 10 (Linux).
     Count,
 }
 
@@ -162,6 +168,13 @@ impl TcpLikeExpert {
             if rto < self.min_rto {
                 return error(key, format!("{rto} is out of range; expected min_rto ({}) or more", self.min_rto));
             }
+        }
+        if self.initial_rto > self.max_rto {
+            let Self { initial_rto, max_rto, .. } = self;
+            return error(
+                "initial_rto",
+                format!("{initial_rto} is out of range; expected max_rto ({max_rto}) or less"),
+            );
         }
         if self.delayed_ack.is_some_and(Duration::is_zero) {
             return error(

@@ -8,7 +8,8 @@ use crate::report::LossForm;
 pub struct TfrcContext {
     /// Form in which the receiver reports losses, as negotiated (Send Loss Event Rate, RFC 4342 section 8.4).
     pub losses: LossForm,
-    /// Whether the carrier verifies reports. A packet reported lost then remains lost for the sender even if it arrives
-    /// late (RFC 5348 section 5.1), and unverifiable values are ignored where an alternative exists.
+    /// Whether the carrier (such as a DCCP connection) verifies reports. A packet reported lost then remains lost for
+    /// the sender even if it arrives late (RFC 5348 section 5.1), and unverifiable values are ignored where an
+    /// alternative exists.
     pub keeps_losses: bool,
 }

@@ -14,7 +14,7 @@ const MAX_GAP: Duration = Duration::from_secs(64);
 /// Coarsest useful clock: the minimum timeout of RFC 6298.
 const MAX_TICK: Duration = Duration::from_secs(1);
 
-/// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342).
+/// Options of the controller `tfrc` (CCID 3: RFC 5348, RFC 4342).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TfrcOptions {
@@ -22,17 +22,19 @@ pub struct TfrcOptions {
     pub open_interval: OpenInterval,
     /// Length of the interval before the first loss.
     pub first_interval: FirstInterval,
-    /// Whether history discounting applies (RFC 5348 section 5.5; ns-2 `discount_`); otherwise section 5.4.
+    /// Whether history discounting applies (RFC 5348 section 5.5; ns-2 `discount_`); otherwise the average of RFC 5348
+    /// section 5.4.
     pub discounting: bool,
     /// Weight of the newest interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub moving_average: Option<f64>,
     /// Times of the receiver's reports. If data packets do not carry the sender's clock, the window counter applies.
     pub feedback: FeedbackClock,
-    /// Criterion by which losses count; absent: all losses count. Requires the sender's clock on data packets.
+    /// Criterion by which losses count as congestion; absent: all losses count. All criteria but `oracle` require the
+    /// sender's clock and round-trip time on data packets.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub loss_filter: Option<LossFilterKind>,
-    /// Options for `loss_filter = "uddj"`; absent: those of the paper.
+    /// Options for `loss_filter = "uddj"`; absent: those of the UDDJ-TFRC paper.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uddj: Option<UddjOptions>,
     /// Minimum `t_RTO` in the equation, up to 64s (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
@@ -43,7 +45,7 @@ pub struct TfrcOptions {
     pub increase: Increase,
     /// Limit of the sending rate by the receive rate.
     pub receive_limit: ReceiveLimit,
-    /// Expiry of the nofeedback timer.
+    /// Time after which the nofeedback timer expires.
     pub nofeedback: Nofeedback,
     /// Effect of an expiry of the nofeedback timer, in particular on an idle sender.
     pub idle: Idle,
@@ -52,25 +54,28 @@ pub struct TfrcOptions {
     /// Whether Faster Restart applies after idle and data-limited periods (draft-ietf-dccp-tfrc-faster-restart-06).
     pub faster_restart: bool,
 
-    /// Whether the first report after a silence restarts the flow: slow start without earlier losses.
+    /// Whether the first report after a silence (an outage of the path) restarts the flow: slow start without earlier
+    /// losses.
     pub silence_restarts: bool,
-    /// Whether slow start after a silence ends at the rate from before it; the rate then grows by one packet per round
-    /// trip (the slow start threshold of RFC 5681 section 3.1).
+    /// Whether slow start after a silence (no reports) ends at the rate from before it; the rate then grows by one
+    /// packet per round trip (the slow start threshold of RFC 5681 section 3.1).
     pub remembers_rate: bool,
-    /// Whether round trips that include a silence count, in place of Karn's algorithm (RFC 6298 section 3).
+    /// Whether round-trip samples that include a silence (no reports) are used. False: they are ignored, by Karn's
+    /// algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Longest gap between packets during a silence of up to a minute, or a round trip if that is longer, from 1ms to
-    /// 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
+    /// Longest gap between packets in the first minute of a silence (no reports), or a round trip if that is longer,
+    /// from 1ms to 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub probe_interval: Option<Duration>,
     /// Whether consecutive losses may be several loss events, although no report could be sent between them.
     pub events_in_a_gap: bool,
 
-    /// Rules set by the dialects, and rules for small packets.
+    /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`), and rules for small packets.
     pub expert: TfrcExpert,
 }
 
-/// Table `expert` of [`TfrcOptions`].
+/// Rules of TFRC whose presets differ between dialects, and rules for small packets: the table `expert` of
+/// [`TfrcOptions`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -84,7 +89,8 @@ pub struct TfrcExpert {
     pub loss_after: u8,
     /// Whether the late arrival of a packet declared lost revokes the loss (RFC 5348 section 5.1).
     pub late_arrivals_fill: bool,
-    /// Criterion of one loss event; the window counter if data packets do not carry the sender's clock.
+    /// Criterion by which two losses belong to one loss event; the window counter if data packets do not carry the
+    /// sender's clock.
     pub loss_events: LossEvents,
     /// Minimum general discount factor, from 0.01 to 1 (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`).
     pub discount_threshold: f64,
@@ -147,19 +153,22 @@ pub enum LossEvents {
     ArrivalTime,
     /// Interpolated timestamps of the sender, with a change of its round-trip counter (ns-2 `PreciseLoss_` 1).
     SendTime,
-    /// Window counter (RFC 4342 section 10.2).
+    /// Window counters (CCVal) that differ by at most 4 (RFC 4342 section 10.2).
     WindowCounter,
 }
 
-/// Extent of the open loss interval `I_0` that starts with packet `S_A`.
+/// Extent of the open loss interval `I_0`, which starts with `S_A`, the first lost packet of the newest loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum OpenInterval {
-    /// From `S_A` to the last packet before an undeclared missing one (Skip Length, RFC 4342 section 6.1).
+    /// From `S_A`, the first lost packet, to the last packet before a missing one that is not yet declared lost (Skip
+    /// Length, RFC 4342 section 6.1).
     ToFirstHole,
-    /// From `S_A` to the highest number received, including undecided packets (RFC 5348 section 5.3).
+    /// From `S_A`, the first lost packet, to the highest number received, including undecided packets (RFC 5348 section
+    /// 5.3).
     ToHighest,
-    /// From the packet after `S_A` to the highest number received: the loss counts in the interval that it ends (ns-2).
+    /// From the packet after `S_A`, the first lost packet, to the highest number received: the loss counts in the
+    /// interval that it ends (ns-2).
     AfterLoss,
 }
 
@@ -167,9 +176,9 @@ pub enum OpenInterval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum DiscountKept {
-    /// Factor of its full length.
+    /// Discount factor for the full length of the interval when it closed.
     Closed,
-    /// Factor of the last average before it closed, up to a round trip older (ns-2 `mult_factor_`).
+    /// Discount factor of the last average before the interval closed, up to a round trip older (ns-2 `mult_factor_`).
     Averaged,
 }
 
@@ -182,8 +191,9 @@ pub enum FirstInterval {
     /// Receive rate of the last round trip, inverted within 5 % and truncated to whole packets; the next interval
     /// starts at the last report (ns-2 `AdjustHistoryAfterSS_` 1).
     LastRtt,
-    /// Receive rate since the last report, truncated to whole packets; used alone until the second loss event, then
-    /// discarded (Linux).
+    /// Receive rate since the last report, inverted and truncated to whole packets. Until the second loss event this
+    /// interval is used alone, unless it has less than 4 packets and the open one is longer; then it is discarded
+    /// (Linux).
     SinceReport,
 }
 
@@ -191,9 +201,10 @@ pub enum FirstInterval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FeedbackClock {
-    /// At the expiry of a timer of R if data has arrived (RFC 5348 section 6.2).
+    /// At the expiry of a timer of one round-trip time R if data has arrived (RFC 5348 section 6.2).
     Timer,
-    /// With the first packet that arrives R after the last report, or 1.5 R after it (ns-2).
+    /// With the first packet that arrives a round-trip time R or more after the last report, or 1.5 R after that report
+    /// (ns-2).
     Arrival,
     /// When the window counter is four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
@@ -216,7 +227,7 @@ pub enum CounterSamples {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Segment {
-    /// Mean data size of the packets sent in the last four loss intervals (RFC 5348 section 4.1).
+    /// Mean data size of the packets sent in the open and the last four closed loss intervals (RFC 5348 section 4.1).
     Average,
     /// Size of a full packet: the equation then yields packets per second (RFC 4342 section 5.3; ns-2).
     Full,
@@ -228,7 +239,7 @@ pub enum Segment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RtoRule {
-    /// 4R (RFC 5348 section 3.1).
+    /// Four round-trip times, 4R (RFC 5348 section 3.1).
     FourRtt,
     /// Timeout of a TCP sender with a coarse clock (ns-2).
     Tcp,
@@ -288,11 +299,12 @@ pub enum ReceiveLimit {
     RecentMaximum,
     /// Twice the rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
     Last,
-    /// 1.5 times the rate of the last report, or that rate after a loss (ns-2 `conservative_`).
+    /// 1.5 times the rate of the last report, or once that rate if it reports a new loss; twice that rate before the
+    /// first loss (ns-2 `conservative_`).
     Conservative,
 }
 
-/// Expiry of the nofeedback timer after a report.
+/// Time after which the nofeedback timer expires, from a report or an earlier expiry; R is the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Nofeedback {
@@ -308,15 +320,19 @@ pub enum Nofeedback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Idle {
-    /// An idle sender keeps at least half the initial rate (RFC 5348 section 4.4).
+    /// The rate of an idle sender is halved only from twice the initial rate on or, after a loss, only if the receive
+    /// rate is at least the initial rate (RFC 5348 section 4.4).
     Rfc5348,
-    /// An idle sender keeps at least the initial rate (RFC 4342 section 5.1).
+    /// An idle sender keeps at least the initial rate, or its rate if that is lower (RFC 4342 section 5.1).
     Rfc4342,
-    /// An idle sender keeps at least two packets per round trip (RFC 3448 section 4.4).
+    /// The rate of an idle sender is halved only if the receive rate is at least four packets per round trip (RFC 3448
+    /// section 4.4).
     Rfc3448,
-    /// An idle sender keeps at least the initial rate; the current rate of a busy sender is halved (ns-2).
+    /// An idle sender keeps at least the initial rate, or its rate if that is lower; the current rate of a busy sender
+    /// is halved (ns-2).
     HalvedToInitial,
-    /// The rate is halved; after two idle round trips the limit is at least the initial rate (Linux).
+    /// The rate is halved; after two idle round trips the limit by the receive rate is at least the initial rate
+    /// (Linux).
     HalvedAndLifted,
 }
 
@@ -324,17 +340,17 @@ pub enum Idle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Pacing {
-    /// `t_ipi` after the nominal time of the previous packet, with the current X; unused permissions are kept for a
-    /// round trip (RFC 5348 section 4.6). If several packets are due per `t_gran`, they are sent together.
+    /// `t_ipi` = s / X after the nominal time of the previous packet, with the current rate X; unused permissions are
+    /// kept for a round trip (RFC 5348 section 4.6). If several packets are due per `t_gran`, they are sent together.
     Nominal,
     /// A timer set at each packet and not changed by later rates; reports in slow start and the nofeedback timer permit
     /// a packet immediately; one unused permission is kept (ns-2).
     Timer,
-    /// `t_ipi` after the nominal time of the previous packet, with s and X from before it; unused permissions are kept
-    /// indefinitely. A packet may be sent half of `t_gran` early; one that must wait is sent by a timer that ticks
-    /// every `t_gran` (Linux).
+    /// `t_ipi` = s / X after the nominal time of the previous packet, with segment size s and rate X from before it;
+    /// unused permissions are kept indefinitely. A packet may be sent half of `t_gran` early; one that must wait is
+    /// sent by a timer that ticks every `t_gran` (Linux).
     Scheduled,
-    /// `t_ipi` after the previous packet, with the current X; unused permissions are not kept.
+    /// `t_ipi` = s / X after the previous packet, with the current rate X; unused permissions are not kept.
     Even,
 }
 
@@ -343,13 +359,13 @@ pub enum Pacing {
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Paced {
     /// Data of the packet: X and the receive rate are in bytes per second (RFC 5348 sections 4.3 and 4.6). Below one
-    /// packet per four round trips, each received packet counts as s.
+    /// packet per four round trips, each received packet counts as a segment of size s.
     Bytes,
-    /// s for any size, for sent and for received packets (RFC 4342 section 5.3; ns-2).
+    /// The segment size s for any packet, sent or received (RFC 4342 section 5.3; ns-2).
     Packets,
-    /// s for sent packets, bytes for received ones (the example of RFC 5348 section 4.6 taken literally; Linux): small
-    /// packets after large ones then appear as a low receive rate. Below one packet per four round trips, received
-    /// packets count as s, too.
+    /// The segment size s for sent packets, bytes for received ones (the example of RFC 5348 section 4.6 taken
+    /// literally; Linux): small packets after large ones then appear as a low receive rate. Below one packet per four
+    /// round trips, received packets count as s, too.
     Segments,
 }
 

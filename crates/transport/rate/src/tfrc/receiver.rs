@@ -17,7 +17,7 @@ use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 /// R in s before a measurement (RFC 4340 section 3.4).
 const DEFAULT_RTT: f64 = 0.2;
 
-/// Receiver half of `tfrc` and `tfrc-sp`.
+/// Receiver half of TFRC and its variants (`tfrc`, `tfrc-sp`, `tfrc-filtered`, `spacing-equation`).
 #[derive(Debug)]
 pub struct TfrcReceiver {
     options: TfrcOptions,

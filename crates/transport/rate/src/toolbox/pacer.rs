@@ -38,8 +38,8 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Creates a pacer that permits the first packet immediately. After a pause, the packets of `credit` may be a
-    /// burst.
+    /// Creates a pacer that permits the first packet immediately. After a pause, the packets that were due in the last
+    /// `credit` may be sent in a burst.
     #[must_use]
     pub const fn new(credit: Duration) -> Self {
         Self { next: None, credit, gap_s: None }
@@ -66,7 +66,8 @@ impl Pacer {
         self.next = Some(due.after(gap_s.max(0.0) * 1e9));
     }
 
-    /// Returns the unrounded time from the last packet to the next, in s, if it equals the last gap.
+    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the next is
+    /// due earlier than the last gap after it.
     #[must_use]
     pub const fn last_gap_s(&self) -> Option<f64> {
         self.gap_s
@@ -78,7 +79,7 @@ impl Pacer {
         size.count() as f64 * 8.0 / rate.bits_per_second() as f64
     }
 
-    /// Permits the next packet at `at` at the latest, after the gap has become shorter.
+    /// Permits the next packet at `at` or earlier, after the gap has become shorter.
     pub fn bring_forward(&mut self, at: Instant) {
         if self.next.is_some_and(|next| next.at > at) {
             (self.next, self.gap_s) = (Some(Fine::at(at)), None);

@@ -10,14 +10,14 @@
 
 use headway_units::{Duration, RoundTripEstimate, RtoFloor};
 
-/// Parameters of RFC 6298.
+/// Parameters of the retransmission timeout of RFC 6298.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRules {
     /// Timeout before the first round-trip sample.
     pub initial: Duration,
-    /// Minimum timeout or variance term.
+    /// Minimum of the quantity that `floor` selects.
     pub least: Duration,
-    /// Quantity bounded by `least`.
+    /// Quantity that `least` bounds from below: the timeout or its variance term.
     pub floor: RtoFloor,
     /// Maximum timeout, including back-off.
     pub most: Duration,
@@ -25,7 +25,7 @@ pub struct RtoRules {
     pub granularity: Duration,
 }
 
-/// Timeout and its back-off.
+/// Retransmission timeout of RFC 6298, with its back-off.
 #[derive(Clone, Debug)]
 pub struct Rto {
     rules: RtoRules,
@@ -66,13 +66,14 @@ impl Rto {
         self.rto
     }
 
-    /// Returns the smoothed round-trip time.
+    /// Returns the smoothed round-trip time (SRTT); `None` before the first sample.
     #[must_use]
     pub const fn srtt(&self) -> Option<Duration> {
         self.round_trip.mean()
     }
 
-    /// Returns SRTT, or the newest sample if that is longer: SRTT lags while the queue grows.
+    /// Returns SRTT, or the newest sample if that is longer: SRTT lags while the queue grows. `None` before the first
+    /// sample.
     #[must_use]
     pub fn current_rtt(&self) -> Option<Duration> {
         self.newest.max(self.round_trip.mean())

@@ -25,7 +25,7 @@ pub(crate) const MIN_REPORTS_BETWEEN: u32 = 8;
 /// distance of two losses at [`HEALTHY_LOSS`]. On a narrow path that drops three of four packets, fewer arrive.
 pub(crate) const MIN_PACKETS_BETWEEN: u64 = 10;
 
-/// State of the detection of silences.
+/// Detector of silences: outages in which the path acknowledges nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence {
     began: Option<Instant>,
@@ -38,8 +38,8 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Begins a silence if enough reports have arrived since the last one, or enough packets without a loss
-    /// (`lossless`). Returns whether a silence begins.
+    /// Begins a silence if at least 8 reports have arrived since the start or the last silence. With `lossless`, 10
+    /// packets received since the last silence also suffice. Returns whether a silence begins.
     pub fn begin(&mut self, now: Instant, lossless: bool) -> bool {
         let enough = self.reports >= MIN_REPORTS_BETWEEN || lossless && self.arrived >= MIN_PACKETS_BETWEEN;
         let begins = enough && self.began.is_none();
@@ -61,13 +61,14 @@ impl Silence {
         ended
     }
 
-    /// Returns whether the path has been silent for less than a minute.
+    /// Returns whether a silence is in progress and began less than a minute ago.
     #[must_use]
     pub fn is_probed(&self, now: Instant) -> bool {
         self.began.is_some_and(|began| now.since(began) < MAX_PROBED)
     }
 
-    /// Returns whether the round trip of this packet includes a silence.
+    /// Returns whether the round trip of packet `number` includes a silence: one is in progress, or the packet was sent
+    /// before the last one ended.
     #[must_use]
     pub const fn covers(&self, number: u64) -> bool {
         self.began.is_some() || number < self.fresh_from

@@ -23,26 +23,28 @@ const NUMBER: usize = 5;
 /// Maximum number of rates in a list: a feature value has at most 252 bytes (RFC 4340 sections 5.8 and 6.1).
 const MAX_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
 
-/// Parameters that both halves of a controller agree on before the first data packet.
+/// Parameters of a controller that both endpoints agree on before the first data packet: rates and rules of `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Rates and interval, encoded in at most 252 bytes. Decided by the data sender.
     pub scales: Vec<u8>,
-    /// One of [`RULES`](Self::RULES).
+    /// Number that encodes the options `decide`, `halve` and `round_trip`: one of [`RULES`](Self::RULES).
     pub rules: u8,
 }
 
 impl Terms {
-    /// All rules, the initial ones first.
+    /// All valid values of [`rules`](Self::rules), that of [`initial`](Self::initial) first. Bits 0 and 1: decisions at
+    /// an interval (0), per round trip (1) or per packet (2). Bit 2: each loss halves. Bits 3 and 4: round-trip time
+    /// measured (0), by the one-way delay (1) or its minimum (2).
     pub const RULES: [u8; 10] = [0, 4, 2, 6, 1, 5, 9, 13, 17, 21];
 
-    /// Returns the terms of a connection without negotiation: ten rates in steps of 0.2 Mb/s.
+    /// Returns the parameters of a connection without negotiation: ten rates in steps of 0.2 Mb/s.
     #[must_use]
     pub fn initial() -> Self {
         UdpmOptions::preset(Dialect::default()).terms()
     }
 
-    /// Checks that these bytes encode scales.
+    /// Checks that these bytes encode rates and interval, as [`scales`](Self::scales) does.
     ///
     /// # Errors
     /// Returns the first problem found.
@@ -51,16 +53,16 @@ impl Terms {
     }
 }
 
-/// Error of terms that are not acceptable.
+/// Error of [`Terms`] that are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermsError {
-    /// Missing or surplus bytes.
+    /// [`Terms::scales`] has this number of bytes, which is not valid.
     Length(usize),
-    /// Unknown form of scales in the first byte.
+    /// The first byte of [`Terms::scales`], which selects its form, has this unknown value.
     Form(u8),
     /// Value that the options of the controller exclude.
     Option(OptionError),
-    /// Number that encodes no rules.
+    /// Number that is none of [`Terms::RULES`].
     Rules(u8),
 }
 
@@ -231,9 +233,9 @@ mod tests {
             (multiples(256, 1_000_000_000).terms().scales, "step: the greatest rate is at most 100Gbps"),
             (UdpmOptions { interval: Duration::ZERO, ..udpm() }.terms().scales, "interval: "),
             (list(&[]).terms().scales, "ladder: there are 1 to 256 rates"),
-            (list(&[0, 1]).terms().scales, "ladder: each rate is greater"),
-            (list(&[3, 3]).terms().scales, "ladder: each rate is greater"),
-            (list(&[3, 1]).terms().scales, "ladder: each rate is greater"),
+            (list(&[0, 1]).terms().scales, "ladder: 0bps is out of range; expected a first rate above 0bps"),
+            (list(&[3, 3]).terms().scales, "ladder: 3bps follows 3bps; expected rates in ascending order"),
+            (list(&[3, 1]).terms().scales, "ladder: 1bps follows 3bps; expected rates in ascending order"),
             (list(&fifty).terms().scales, "ladder: 50 rates are too many for a connection; expected 1 to 49"),
         ] {
             let error = Terms::check_scales(&bytes).unwrap_err().to_string();

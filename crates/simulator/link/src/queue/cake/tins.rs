@@ -3,7 +3,7 @@
 use headway_units::Dscp;
 use serde::{Deserialize, Serialize};
 
-/// How DSCPs are mapped to tins.
+/// How DSCPs are mapped to tins, the priority classes of CAKE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tins {

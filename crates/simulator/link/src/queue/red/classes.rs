@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Class {
     /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// What RED does with a packet of the class instead of an early drop.
+    /// What RED does with a packet of the class that it chooses for an early drop.
     pub on_congestion: OnCongestion,
 }
 
@@ -18,12 +18,13 @@ pub struct Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnCongestion {
-    /// Drop it, regardless of its ECN field.
+    /// Drop the packet, regardless of its ECN field.
     Drop,
-    /// Enqueue and mark it, regardless of its ECN field.
+    /// Enqueue the packet and mark it, regardless of its ECN field.
     MarkTail,
-    /// Enqueue it, and mark the packet of its class that departs next and was not marked by this queue, regardless of
-    /// its ECN field. The notification arrives a queueing delay earlier. If no other one waits, it is marked itself.
+    /// Enqueue the packet. Mark the first waiting packet of its class that is not marked yet, even if it is not
+    /// ECN-capable, so that the notification arrives a queueing delay earlier. If no such packet waits, mark the
+    /// arriving one.
     MarkHead,
 }
 

@@ -11,7 +11,7 @@ pub struct MarkLimit(f64);
 impl MarkLimit {
     const MAX: f64 = 100.0;
 
-    /// Returns this level if it is from 0 to 100.
+    /// Returns the level `value` if it is from 0 to 100, otherwise `None`.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=Self::MAX).contains(&value).then_some(Self(value))

@@ -6,7 +6,7 @@ use super::mark_limit::MarkLimit;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold, unused_unless};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "red"`. The names in brackets are ns-2 variables.
+/// Options of a queue of `kind = "red"`. The names in brackets are ns-2 variables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -18,24 +18,25 @@ pub struct Options {
     pub weigh_size: bool,
     /// Mean packet size, which converts bytes into packets, and idle time into missed arrivals. \[mean_pktsize_\]
     pub mean_packet: Bytes,
-    /// Average at which early drops begin. If absent: half of `target_delay` at the link rate, at least 5 packets.
-    /// \[thresh_\]
+    /// Average queue at which early drops begin (lower threshold). If absent: the packets that the link sends in half
+    /// of `target_delay`, at least 5. \[thresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_threshold: Option<Threshold>,
-    /// Average at which `max_probability` is reached. If absent: three times the lower threshold. \[maxthresh_\]
+    /// Average queue at which the drop probability reaches `max_probability` (upper threshold). If absent: three times
+    /// the lower threshold. \[maxthresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_threshold: Option<Threshold>,
-    /// Queueing delay that the automatic thresholds aim at. \[targetdelay_\]
+    /// Queueing delay from which an absent `min_threshold` is computed. \[targetdelay_\]
     pub target_delay: Duration,
-    /// Weight of an arrival in the average, above 0, at most 1; or an automatic value of ns-2: 0 is 1 - exp(-1/C), -1
-    /// is 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C). C is in mean packets per second, RTT is three times the sum of
-    /// link delay and packet time, at least 100 ms. \[q_weight_\]
+    /// Weight of the queue at an arrival in the average, above 0, at most 1; or an automatic value of ns-2: 0 is 1 -
+    /// exp(-1/C), -1 is 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C). C is the link rate in mean packets per second.
+    /// RTT is three times the sum of link delay and transmission time of a mean packet, at least 100 ms. \[q_weight_\]
     pub queue_weight: f64,
     /// Drop probability at the upper threshold. \[1/linterm_\]
     pub max_probability: Probability,
     /// Whether the probability rises to 1 only at twice the upper threshold. \[gentle_\]
     pub gentle: bool,
-    /// Whether drops are spaced. \[wait_\]
+    /// Whether early drops are spaced: at drop probability p, none within 1/p arrivals after the last one. \[wait_\]
     pub wait: bool,
     /// Whether ECN-capable packets are marked instead of dropped. \[setbit_\]
     pub ecn: bool,
@@ -48,29 +49,32 @@ pub struct Options {
     pub drop: Victim,
     /// How `max_probability` adapts to the load. \[adaptive_, feng_adaptive_\]
     pub adaptive: Adaptive,
-    /// For `aimd`: additive increase of `max_probability`, at most a quarter of it; 0.01 if absent. For `feng`: divisor
-    /// of `max_probability` when the average falls below the lower threshold, above 1 for a decrease; 3 if absent.
-    /// \[alpha_\]
+    /// For `adaptive = "aimd"`: additive increase of `max_probability`, at most a quarter of `max_probability`; 0.01 if
+    /// absent. For `"feng"`: divisor of `max_probability` when the average falls below the lower threshold, above 1 for
+    /// a decrease; 3 if absent. \[alpha_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// For `aimd`: factor that decreases `max_probability`; 0.9 if absent. For `feng`: factor of `max_probability` when
-    /// the average rises above the upper threshold, above 1 for an increase; 2 if absent. \[beta_\]
+    /// For `adaptive = "aimd"`: factor that decreases `max_probability`; 0.9 if absent. For `"feng"`: factor of
+    /// `max_probability` when the average rises above the upper threshold, above 1 for an increase; 2 if absent.
+    /// \[beta_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Minimum time between two adaptations. \[interval_\]
+    /// Minimum time between two adaptations of `max_probability`. \[interval_\]
     pub interval: Duration,
-    /// Upper bound of the adapted probability. \[top_\]
+    /// Value from which on adaptation no longer increases `max_probability`. \[top_\]
     pub top: Probability,
-    /// Lower bound of the adapted probability; 0 is the smaller of 0.01 and `automatic_bottom`. \[bottom_\]
+    /// Value up to which adaptation no longer decreases `max_probability`; 0 is the smaller of 0.01 and
+    /// `automatic_bottom`. \[bottom_\]
     pub bottom: Probability,
-    /// Lower bound of the adapted probability if `bottom` is 0.
+    /// Formula for `bottom` if that is 0.
     pub automatic_bottom: AutomaticBottom,
-    /// Experiments of ns-2: 0 is off; 1 drops nothing while the queue is far below its average; 2 drops less then; 3
-    /// counts idle time in packets of `idle_packet`. \[cautious_\]
+    /// Experiments of ns-2: 0 is off; 1 drops nothing early while the queue is far below its average; 2 drops fewer
+    /// packets then; 3 counts idle time in packets of size `idle_packet`. \[cautious_\]
     pub cautious: u8,
     /// Packet size for `cautious = 3`. \[idle_pktsize_\]
     pub idle_packet: Bytes,
-    /// Whether a forced drop keeps the count since the last drop. \[ns1_compat_\]
+    /// Whether a drop by a full queue leaves the count of packets since the last drop unchanged, instead of setting it
+    /// to 0. \[ns1_compat_\]
     pub ns1_compat: bool,
     /// Traffic classes, by DSCP. Packets without a class follow `ecn`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,9 +87,9 @@ pub struct Options {
 pub enum Victim {
     /// The arriving packet.
     Tail,
-    /// A random one of the waiting packets and the arriving packet.
+    /// A packet drawn at random from the waiting packets and the arriving packet.
     Random,
-    /// The second packet to depart, as in ns-2.
+    /// The waiting packet that would depart second, as in ns-2.
     Front,
 }
 
@@ -93,7 +97,7 @@ pub enum Victim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adaptive {
-    /// No adaptation.
+    /// `max_probability` is constant.
     Off,
     /// Adaptive RED (Floyd, Gummadi and Shenker 2001).
     Aimd,
@@ -101,7 +105,7 @@ pub enum Adaptive {
     Feng,
 }
 
-/// The automatic lower bound of the adapted probability. It is at most 0.01.
+/// Formula for the lower bound of the adapted `max_probability` if `bottom` is 0. The result is bounded by 0.01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AutomaticBottom {
@@ -110,6 +114,9 @@ pub enum AutomaticBottom {
     /// The bits of `mean_packet` times 0.1, over the link's rate in bit/s (ns-3, by the round-trip time).
     MeanPacket,
 }
+
+/// Minimum of an automatic `min_threshold`, in packets.
+pub(super) const LEAST_AUTOMATIC_THRESHOLD: f64 = 5.0;
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
@@ -169,11 +176,7 @@ impl headway_units::Options for Options {
         if !(automatic || in_range) {
             return wrong("queue_weight", "must be above 0 and at most 1, or one of ns-2's automatic 0, -1, -2");
         }
-        if let (Some(low), Some(high)) = (self.min_threshold, self.max_threshold)
-            && self.units(low) > self.units(high)
-        {
-            return wrong("max_threshold", "must be at least min_threshold");
-        }
+        self.check_thresholds()?;
         if self.max_probability.value() == 0.0 {
             return wrong("max_probability", "must be above 0: at 0 nothing is dropped early; use kind = \"droptail\"");
         }
@@ -219,6 +222,33 @@ fn probability(value: f64) -> Probability {
 }
 
 impl Options {
+    /// Checks that early drops are possible: `min_threshold` is at most `max_threshold` and `limit`. An automatic
+    /// threshold counts with its minimum.
+    fn check_thresholds(&self) -> Result<(), OptionError> {
+        let automatic = Threshold::Packets(LEAST_AUTOMATIC_THRESHOLD);
+        let written = self.min_threshold.filter(|threshold| self.units(*threshold) > 0.0);
+        let low = written.unwrap_or(automatic);
+        let name = if written.is_some() { "min_threshold," } else { "the automatic min_threshold, at least" };
+        let high = self.max_threshold.filter(|threshold| self.units(*threshold) > 0.0);
+        if let Some(high) = high.filter(|high| self.units(low) > self.units(*high)) {
+            let message = format!("{high} is below {name} {low}; expected at least {low}");
+            return Err(OptionError::new("max_threshold", message));
+        }
+        let limit = match self.limit {
+            QueueSize::Packets(packets) => Threshold::Packets(packets as f64),
+            QueueSize::Bytes(bytes) => Threshold::Bytes(bytes.count() as f64),
+        };
+        if self.units(low) > self.units(limit) {
+            let message = format!(
+                "{} is below {name} {low}, so that RED drops and marks nothing early; expected at least {low}, or a \
+                 min_threshold of at most {limit}",
+                self.limit
+            );
+            return Err(OptionError::new("limit", message));
+        }
+        Ok(())
+    }
+
     /// Returns a threshold in the unit of the queue: packets or bytes.
     pub(super) fn units(&self, threshold: Threshold) -> f64 {
         match threshold {

@@ -84,7 +84,7 @@ fn byte_mode_weighs_the_packet() {
 fn average_agrees_with_ns2_over_a_run() {
     let mut queue = red(|options| {
         options.mean_packet = Bytes::new(1000);
-        options.limit = QueueSize::Packets(10_000);
+        options.limit = QueueSize::Packets(1_000_000);
         options.min_threshold = Some(Threshold::Packets(1e6));
         options.max_threshold = Some(Threshold::Packets(3e6));
     });
@@ -246,8 +246,8 @@ fn a_full_queue_drops_at_the_limit() {
     let mut random = Random::new(1, "red");
     let mut queue = red(|options| {
         options.limit = QueueSize::Packets(20);
-        options.min_threshold = Some(Threshold::Packets(1000.0));
-        options.max_threshold = Some(Threshold::Packets(3000.0));
+        options.min_threshold = Some(Threshold::Packets(20.0));
+        options.max_threshold = Some(Threshold::Packets(60.0));
     });
     assert_eq!(arrive(&mut queue, 19, Ecn::NotEct, &mut random), Verdict::Admit);
     assert_eq!(arrive(&mut queue, 20, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::QueueFull));
@@ -274,12 +274,14 @@ fn adaptive_red_moves_max_p_once_an_interval() {
 fn each_bound_of_the_options_holds_on_both_sides() {
     check_bounds::<Options>(
         &[
-            |o| o.limit = QueueSize::Packets(1),
-            |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(1)), true),
+            |o| o.limit = QueueSize::Packets(5),
+            |o| (o.limit, o.min_threshold) = (QueueSize::Packets(1), Some(Threshold::Packets(1.0))),
+            |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(2500)), true),
             |o| (o.min_threshold, o.in_bytes) = (Some(Threshold::Bytes(1.0)), true),
             |o| o.min_threshold = Some(Threshold::Packets(15.0)),
             |o| o.max_threshold = Some(Threshold::Packets(5.0)),
             |o| o.max_threshold = None,
+            |o| (o.min_threshold, o.max_threshold) = (None, Some(Threshold::Packets(5.0))),
             |o| o.mean_packet = Bytes::new(1),
             |o| o.mean_packet = Bytes::new(1_000_000_000),
             |o| o.idle_packet = Bytes::new(1),
@@ -299,6 +301,10 @@ fn each_bound_of_the_options_holds_on_both_sides() {
         ],
         &[
             ("limit", |o| o.limit = QueueSize::Packets(0)),
+            ("limit", |o| o.limit = QueueSize::Packets(4)),
+            ("limit", |o| (o.limit, o.min_threshold) = (QueueSize::Packets(4), None)),
+            ("limit", |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(2499)), true)),
+            ("max_threshold", |o| (o.min_threshold, o.max_threshold) = (None, Some(Threshold::Packets(4.5)))),
             ("limit", |o| o.limit = QueueSize::Bytes(Bytes::new(9000))),
             ("limit", |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(0)), true)),
             ("min_threshold", |o| o.min_threshold = Some(Threshold::Bytes(1.0))),
@@ -500,7 +506,10 @@ fn a_drop_restarts_the_count() {
 #[test]
 fn victims() {
     let place = |drop: Victim, packets: u64, random: &mut Random| {
-        let mut queue = red(|options| (options.drop, options.limit) = (drop, QueueSize::Packets(packets.max(1))));
+        let mut queue = red(|options| {
+            (options.drop, options.limit) = (drop, QueueSize::Packets(packets));
+            options.min_threshold = Some(Threshold::Packets(packets as f64));
+        });
         match arrive(&mut queue, packets, Ecn::NotEct, random) {
             Verdict::AdmitAndEvict { mark: false, place, cause: DropCause::QueueFull } => Some(place),
             _ => None,

@@ -38,12 +38,12 @@ impl EventKind {
     }
 }
 
-/// Cause of an event.
+/// Cause of a drop, or of data that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventCause {
-    /// Cause of a drop.
+    /// Cause for which a link, a host or an attacker dropped a packet.
     Drop(DropCause),
-    /// Cause for which data was not sent.
+    /// Cause for which a send queue discarded data.
     Unsent(SendDrop),
 }
 
@@ -69,11 +69,12 @@ pub struct Event {
     pub at: Instant,
     /// Kind of the event.
     pub kind: EventKind,
-    /// Entity at which it occurred.
+    /// Index of the entity at which the event occurred: a flow, link direction or node.
     pub entity: u32,
-    /// Flow of the event.
+    /// Index of the flow that the event concerns.
     pub flow: u32,
-    /// Kind of the packet, if the event is of a packet.
+    /// Index of the packet's kind (of media, or feedback) in [`EventNames`](super::EventNames); `None` if the event
+    /// concerns no packet.
     pub media: Option<u8>,
     /// Cause of a drop or of unsent data.
     pub cause: Option<EventCause>,
@@ -81,6 +82,7 @@ pub struct Event {
     pub sequence: Option<u64>,
     /// Size with the IP header; for unsent data, size of the application's data.
     pub bytes: Option<u32>,
-    /// Time after its deadline at which it arrived, or would have arrived.
+    /// Time by which the packet missed its deadline, or would have missed it if it had been sent; `None` for other
+    /// events.
     pub late: Option<Duration>,
 }

@@ -38,24 +38,26 @@ impl Row {
     }
 }
 
-/// An event. Names are those of the record.
+/// A row of `events.arrow`, with names instead of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventRow<'a> {
     /// Time of the event.
     pub at: Instant,
-    /// Name of an [`EventKind`].
+    /// Name of the event's [`EventKind`].
     pub event: &'a str,
     /// Name of the flow or link direction at which it occurred.
     pub entity: &'a str,
-    /// Name of its flow.
+    /// Name of the flow; `None` if the event concerns no flow.
     pub flow: Option<&'a str>,
-    /// Kind of the packet.
+    /// Kind of media of the packet, or `feedback` for acknowledgements and reports; `None` if the event concerns no
+    /// packet.
     pub kind: Option<&'a str>,
-    /// Cause.
+    /// Cause of a drop or of discarded data; `None` for other events.
     pub cause: Option<&'a str>,
-    /// Size, in bytes.
+    /// Size in bytes with the IP header; for data discarded by a send queue, without headers.
     pub bytes: Option<u32>,
-    /// Time after its deadline at which it arrived, or would have arrived.
+    /// Time by which the packet missed its deadline, or would have missed it if it had been sent; `None` for other
+    /// events.
     pub late: Option<Duration>,
 }
 

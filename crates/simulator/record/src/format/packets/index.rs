@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Key of the index in the footer of `packets.arrow`.
 pub(super) const INDEX_KEY: &str = "headway.index";
 
-/// `packets.index.json`.
+/// Index of the batches of `packets.arrow`, the contents of `packets.index.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct PacketIndex {
     pub(super) version: u32,

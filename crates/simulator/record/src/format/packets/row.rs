@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct HopLink {
     /// Name of the direction.
     pub name: String,
-    /// Sending node.
+    /// Name of the sending node.
     pub from: String,
-    /// Receiving node.
+    /// Name of the receiving node.
     pub to: String,
     /// Propagation delay, in ns; the initial one if it changes.
     pub delay_ns: u64,
@@ -27,10 +27,10 @@ impl HopLink {
     }
 }
 
-/// Arrival of a packet at a link.
+/// Arrival of a packet at one direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// Time of arrival.
+    /// Time of arrival at the link's queue.
     pub offered: Instant,
     /// Number of the link direction, in the order of the scenario.
     pub link: u32,
@@ -38,11 +38,12 @@ pub struct Hop {
     pub flow: u32,
     /// Kind of the packet: an index of [`PacketNames::kinds`](super::PacketNames::kinds).
     pub kind: u8,
-    /// Size with the IP header.
+    /// Size of the packet with the IP header.
     pub bytes: Bytes,
-    /// Sequence number, as in the other traces.
+    /// Low 32 bits of the packet's number in its flow: of the segment, datagram or DCCP packet, or the number that a
+    /// report acknowledges.
     pub sequence: u32,
-    /// Number of packets already in the queue.
+    /// Number of packets that wait in the queue at that time, without this packet.
     pub queue: u64,
     /// Deadline of the packet's data, if it has one.
     pub deadline: Option<Instant>,

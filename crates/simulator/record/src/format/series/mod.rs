@@ -26,18 +26,18 @@ pub enum SeriesError {
         /// Reason, such as a missing column.
         reason: &'static str,
     },
-    /// The file has other columns.
+    /// The file has other columns than a `series.arrow`.
     #[error("series.arrow has the columns {found}; expected {expected}")]
     Columns {
-        /// Columns of the file.
+        /// Columns that the file has.
         found: String,
-        /// Columns of a `series.arrow`.
+        /// Columns that a `series.arrow` has.
         expected: String,
     },
     /// A cell is null, or its key is not in the dictionary.
     #[error("series.arrow has a row without {column}; expected four values in each row")]
     Empty {
-        /// Name of the column.
+        /// Name of the column with the cell.
         column: &'static str,
     },
 }

@@ -83,7 +83,8 @@ pub(crate) fn pair(
     )
 }
 
-/// Returns how writes are cut into packets of a connection with these options, and the header size on the wire.
+/// Returns the maximum packet size and the header size with which a connection with these options cuts writes into
+/// packets.
 #[must_use]
 pub fn dccp_cut(connection: &ConnectionOptions) -> UdpOptions {
     let ports = Ports { local: 0, remote: 0 };

@@ -35,9 +35,9 @@ pub struct Datagram {
 /// Truncation of a file within a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Complete packets before it.
+    /// Number of complete packets before the truncated record.
     pub packets: u64,
-    /// Offset of the record in bytes.
+    /// Offset of the truncated record in the file, in bytes.
     pub offset: u64,
 }
 
@@ -165,7 +165,7 @@ impl Capture {
         &self.datagrams
     }
 
-    /// Returns sender and receiver of a flow.
+    /// Returns sender and receiver of the flow with this index; `None` if there is no such flow.
     #[must_use]
     pub fn flow(&self, number: u32) -> Option<[SocketAddr; 2]> {
         self.flows.get(number as usize).copied()
@@ -228,7 +228,7 @@ pub struct CaptureError {
 /// Problem in a capture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureProblem {
-    /// Longer than [`Capture::LARGEST_FILE`].
+    /// The file, of this size, is larger than [`Capture::LARGEST_FILE`].
     #[error("a file of {0} is too long: at most 64MiB are read; editcap -s 96 keeps the headers only")]
     TooLong(Bytes),
     /// The file starts with the magic number of gzip.

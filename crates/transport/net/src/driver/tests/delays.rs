@@ -61,7 +61,7 @@ fn received(
             end.driver.handle_datagram(arrived, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
         }
         if ms % gap == 0 {
-            client.driver.send(clocks[1].read(now), key, &Media::new(&[7; 1000]));
+            client.driver.send_all(clocks[1].read(now), key, &[Media::new(&[7; 1000])]);
         }
         for (end, of, way) in [(&mut server, 0, Direction::ToClient), (&mut client, 1, Direction::ToServer)] {
             end.turn(clocks[of].read(now));

@@ -19,7 +19,7 @@ fn arrivals(options: [&Options; 2], until: Instant, loses: impl Fn(u64) -> bool)
             to.driver.handle_datagram(now, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
         }
         while mailbox.backlog.with(|backlog| backlog.poll_below(20)).is_some() {
-            client.driver.send(now, key, &Media::new(&[7; 1000]));
+            client.driver.send_all(now, key, &[Media::new(&[7; 1000])]);
         }
         for (end, to_server) in [(&mut client, true), (&mut server, false)] {
             end.turn(now);

@@ -90,7 +90,7 @@ fn breakers_are_updated_while_data_is_sent() {
     let (key, _) = client.connect(at(0), &server);
     exchange(1, &mut client, &mut server);
     assert_eq!(client.driver.breakers_due, None);
-    client.driver.send(at(200), key, &Media::new(&[7; 100]));
+    client.driver.send_all(at(200), key, &[Media::new(&[7; 100])]);
     client.turn(at(200));
     assert!(client.driver.has_sent_all(match client.driver.entries[&key].stage {
         Stage::Running(handle) => handle,
@@ -103,7 +103,7 @@ fn breakers_are_updated_while_data_is_sent() {
     // The server does not answer: the first datagram is in the Request, and the second waits.
     let (key, _) = client.connect(at(3000), &End::new(3, &options));
     for _ in 0..2 {
-        client.driver.send(at(3000), key, &Media::new(&[7; 100]));
+        client.driver.send_all(at(3000), key, &[Media::new(&[7; 100])]);
     }
     client.turn(at(3000));
     for second in 4..8 {

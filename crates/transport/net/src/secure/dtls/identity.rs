@@ -24,7 +24,7 @@ impl Identity {
         made.map_err(|error| IdentityError::Generate(error.to_string()).into())
     }
 
-    /// Uses a certificate (X.509, DER) and its private key (PKCS #8 or SEC 1, DER; P-256 or P-384).
+    /// Creates an identity from a certificate (X.509, DER) and its private key (PKCS #8 or SEC 1, DER; P-256 or P-384).
     ///
     /// # Errors
     ///
@@ -35,8 +35,9 @@ impl Identity {
         Ok(Self(certificate))
     }
 
-    /// Reads the first certificate (`CERTIFICATE`) and the first private key (PKCS #8 or SEC 1, `PRIVATE KEY` or `EC
-    /// PRIVATE KEY`) of a text in PEM (RFC 7468), written by [`to_pem`](Self::to_pem) or another program.
+    /// Creates an identity from the first certificate (`CERTIFICATE`) and the first private key (PKCS #8 or SEC 1,
+    /// `PRIVATE KEY` or `EC PRIVATE KEY`) of a text in PEM (RFC 7468), written by [`to_pem`](Self::to_pem) or another
+    /// program.
     ///
     /// # Errors
     ///
@@ -92,7 +93,7 @@ fn check_pair(DtlsCertificate { certificate, private_key }: &DtlsCertificate) ->
     })
 }
 
-/// Reason why a certificate and a private key are no [`Identity`]. Some contain the text of a library.
+/// Reason why a certificate and a private key are no [`Identity`]. Some variants contain the message of a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

@@ -85,7 +85,7 @@ pub struct Dtls {
 }
 
 impl Dtls {
-    /// Creates a layer without sessions. `clock` is the clock of all `now` arguments.
+    /// Creates a DTLS layer without sessions. `clock` is the clock of all `now` arguments.
     ///
     /// # Errors
     ///
@@ -130,12 +130,12 @@ impl Dtls {
         })
     }
 
-    /// Returns the counters.
+    /// Returns the counters of handshakes, cookies and datagrams.
     #[must_use]
     pub fn counters(&self) -> DtlsCounters {
         self.shared.counters
     }
-    /// Returns the number of handshakes in progress.
+    /// Returns the number of handshakes in progress, as client and as server.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending.len()

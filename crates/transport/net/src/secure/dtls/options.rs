@@ -43,14 +43,14 @@ pub struct DtlsOptions {
     /// Maximum number of pending handshakes whose address is unproven. Further clients are asked for a cookie, which
     /// costs a round trip.
     pub unproven: usize,
-    /// Maximum burst of handshakes of one prefix (/24, /48).
+    /// Maximum burst of handshakes of one address prefix (/24 of IPv4, /48 of IPv6).
     pub prefix_burst: u64,
-    /// Handshakes of one prefix per second.
+    /// Maximum number of handshakes of one address prefix (/24 of IPv4, /48 of IPv6) per second, after a burst.
     pub prefix_per_second: u64,
-    /// Cookie requests per second in total. One costs 20 to 40 us.
+    /// Maximum number of cookie requests per second in total. One costs 20 to 40 us.
     pub cookies_per_second: u64,
-    /// Packets per second and host from unknown addresses that are tried against sessions of the same host; eight
-    /// times as many in total.
+    /// Maximum number of packets per second and host from unknown addresses that are tried against sessions of the same
+    /// host; eight times as many in total.
     pub trials_per_second: u64,
     /// Approximate number of packets after which the keys of a session are changed (DTLS 1.3,
     /// RFC 9147 section 4.5.3).
@@ -94,7 +94,7 @@ pub struct DtlsCounters {
     pub handshakes_failed: u64,
     /// Handshakes evicted by newer ones.
     pub handshakes_evicted: u64,
-    /// Handshakes refused because of the limit of sessions or of the prefix.
+    /// Handshakes refused because of the limit of sessions, or of handshakes of one address prefix.
     pub handshakes_refused: u64,
     /// Clients asked for a cookie.
     pub cookies_asked: u64,
@@ -105,10 +105,10 @@ pub struct DtlsCounters {
     /// Protected datagrams without effect: forged, replayed or damaged, and acknowledgements of DTLS 1.3, which the
     /// library does not report.
     pub records_failed: u64,
-    /// Packets tried against sessions of the same host.
+    /// Packets from unknown addresses tried against sessions of the same host.
     pub trials: u64,
-    /// Packets not tried because of the rate limit.
+    /// Packets from unknown addresses not tried against sessions, because of the rate limit.
     pub trials_refused: u64,
-    /// Sessions migrated.
+    /// Sessions migrated to a new address of their peer.
     pub moved: u64,
 }

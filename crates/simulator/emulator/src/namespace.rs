@@ -1,7 +1,7 @@
 //! Namespaces of Linux. A network namespace belongs to a thread: children, sockets and devices that the thread creates
 //! are in its namespace.
 
-use super::error::ShellError;
+use crate::shell::error::ShellError;
 use caps::{CapSet, Capability};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
