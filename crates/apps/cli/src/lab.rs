@@ -67,13 +67,15 @@ pub(crate) fn lab(options: &Arguments) -> Result<ExitCode, Failure> {
     warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     let folder = run::folder(options.out.as_deref(), &scenario.name);
     run::keep_scenario(&options.scenario, &text.text, &folder, &resolved)?;
-    let program = std::env::current_exe().map_err(|error| Failure::Lab(format!("cannot find this program: {error}")))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::Lab(format!("cannot find this program: {error}")))?;
     let options_of_lab = LabOptions { program, bound: options.bound, logs: folder.path(Folder::PROGRAMS) };
     // Before any thread, which a user namespace does not allow.
     let rights = LabRights::acquire().map_err(failed)?;
     interrupt::listen();
     let files = text.files.loaded();
-    let job = Job { label: String::new(), scenario, resolved, folder, files, traces: options.traces.clone(), resumes: false };
+    let job =
+        Job { label: String::new(), scenario, resolved, folder, files, traces: options.traces.clone(), resumes: false };
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let mut pace = LabPace { rights, scenario: &job.scenario, options: options_of_lab, lab: None, report: None };
     let (summary, findings) = job.run_paced(&progress, &mut pace)?;

@@ -60,8 +60,11 @@ pub(crate) fn simulate_paced<O: Observer, P: Pace>(
     mut each_slice: impl FnMut(&mut Simulation<'_, O>) -> Result<(), Error>,
 ) -> Result<Simulated<O>, Error> {
     let started = now();
-    let mut simulation =
-        if P::IS_EXTERNAL { Simulation::with_external(scenario, observer) } else { Simulation::new(scenario, observer) }?;
+    let mut simulation = if P::IS_EXTERNAL {
+        Simulation::with_external(scenario, observer)
+    } else {
+        Simulation::new(scenario, observer)
+    }?;
     let outcome = loop {
         let outcome = pace.advance(&mut simulation);
         each_slice(&mut simulation)?;

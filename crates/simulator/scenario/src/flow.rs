@@ -177,7 +177,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, d
     let dialect = own_dialect.unwrap_or(dialect);
     let (program, server) = programs(&mut open);
     let transport = open.options::<Transport>("transport", dialect, &VOCABULARY.transport);
-    if open.value("transport").is_none() && program.is_none() {
+    if open.value("transport").is_none() && open.value("program").is_none() {
         open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
     }
     let send_queue = match (open.value("send_queue"), &transport) {
@@ -193,7 +193,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, d
         (None, None) => None,
     };
     let source = open.options("source", dialect, &VOCABULARY.source);
-    if open.value("source").is_none() && program.is_none() {
+    if open.value("source").is_none() && open.value("program").is_none() {
         open.missing("source", "{ kind = \"ftp\" } or { kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\" }");
     }
     Some(FlowTable {
@@ -223,11 +223,11 @@ fn programs(open: &mut Open<'_, '_>) -> (Option<String>, Option<String>) {
             open.wrong(key, "a program is a shell command, such as \"iperf3 -c {to} -t 20\"".to_owned());
         }
     }
-    if program.is_none() && server.is_some() {
+    if open.value("program").is_none() && server.is_some() {
         open.wrong("server", "server has no effect without program: add program, or leave server out".to_owned());
     }
     for key in ["transport", "source", "send_queue", "e_model"] {
-        if program.is_some() && open.value(key).is_some() {
+        if open.value("program").is_some() && open.value(key).is_some() {
             open.wrong(key, format!("a flow with a program has no {key}: leave out {key} or program"));
         }
     }
@@ -362,16 +362,19 @@ impl FlowTable {
     /// Returns the transport, or the programs in its place. `None` only after an error.
     fn transport(&self) -> Option<Transport> {
         match &self.program {
-            Some(program) => {
-                Some(Transport::External(ExternalOptions::Program(ProgramOptions { program: program.clone(), server: self.server.clone() })))
-            }
+            Some(program) => Some(Transport::External(ExternalOptions::Program(ProgramOptions {
+                program: program.clone(),
+                server: self.server.clone(),
+            }))),
             None => Some(self.transport.as_ref()?.options.clone()),
         }
     }
 
     /// Returns the source. Programs have their own data, in the place of a source without an end.
     fn source(&self) -> SourceOptions {
-        self.source.as_ref().map_or_else(|| SourceOptions::Ftp(FtpOptions { segments: None }), |source| source.options.clone())
+        self.source
+            .as_ref()
+            .map_or_else(|| SourceOptions::Ftp(FtpOptions { segments: None }), |source| source.options.clone())
     }
 }
 

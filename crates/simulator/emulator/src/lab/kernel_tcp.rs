@@ -34,7 +34,12 @@ pub(super) struct KernelTcp {
 
 impl KernelTcp {
     /// Listens at the receiving node, and prepares a sender that connects on [`start`](Self::start).
-    pub(super) fn prepare(from: &Node, to: &Node, to_address: Ipv4Addr, congestion: &str) -> Result<io::Result<Self>, ShellError> {
+    pub(super) fn prepare(
+        from: &Node,
+        to: &Node,
+        to_address: Ipv4Addr,
+        congestion: &str,
+    ) -> Result<io::Result<Self>, ShellError> {
         let stop = Arc::new(AtomicBool::new(false));
         let address: SockAddr = SocketAddrV4::new(to_address, PORT).into();
         let bound = address.clone();
@@ -105,7 +110,10 @@ fn in_namespace(
 fn unavailable(name: &str, error: &io::Error) -> io::Error {
     let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
     let available = available.split_whitespace().collect::<Vec<_>>().join(", ");
-    io::Error::new(error.kind(), format!("the kernel refused the congestion control \"{name}\" ({error}); it has {available}"))
+    io::Error::new(
+        error.kind(),
+        format!("the kernel refused the congestion control \"{name}\" ({error}); it has {available}"),
+    )
 }
 
 fn send(mut socket: Socket, address: &SockAddr, started: &Receiver<()>, stop: &AtomicBool) -> io::Result<()> {

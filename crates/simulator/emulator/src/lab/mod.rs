@@ -379,10 +379,7 @@ impl Ends {
 }
 
 /// Creates the nodes of flows whose ends are outside the simulation.
-fn create_nodes(
-    scenario: &Scenario,
-    described: &[(usize, &Flow)],
-) -> Result<(Vec<Node>, Vec<ExternalFlow>), LabError> {
+fn create_nodes(scenario: &Scenario, described: &[(usize, &Flow)]) -> Result<(Vec<Node>, Vec<ExternalFlow>), LabError> {
     let mut pairs: BTreeMap<usize, Vec<node::AddressPair>> = BTreeMap::new();
     for (number, (_, flow)) in described.iter().enumerate() {
         let [from, to] = [End::From, End::To].map(|end| address(number, end));

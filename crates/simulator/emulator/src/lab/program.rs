@@ -87,10 +87,12 @@ impl Program {
         }
     }
 
-    /// Sends SIGTERM to the program, which is then not a failed one.
+    /// Sends SIGTERM to the program if it has not ended. It is then not a failed one.
     pub(super) fn terminate(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
-        self.signal(Signal::SIGTERM);
+        if !self.has_ended() {
+            self.stopped.store(true, Ordering::Relaxed);
+            self.signal(Signal::SIGTERM);
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -177,7 +179,11 @@ fn run(
 fn open_sockets() -> usize {
     let lines = |protocol: &str, state: &str| {
         let table = fs::read_to_string(format!("/proc/thread-self/net/{protocol}")).unwrap_or_default();
-        table.lines().skip(1).filter(|line| line.split_whitespace().nth(3).is_some_and(|at| at.starts_with(state))).count()
+        table
+            .lines()
+            .skip(1)
+            .filter(|line| line.split_whitespace().nth(3).is_some_and(|at| at.starts_with(state)))
+            .count()
     };
     ["tcp", "tcp6"].into_iter().map(|protocol| lines(protocol, "0A")).sum::<usize>()
         + ["udp", "udp6"].into_iter().map(|protocol| lines(protocol, "")).sum::<usize>()
