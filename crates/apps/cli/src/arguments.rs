@@ -48,6 +48,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = SHELL_HELP)]
     Shell(ShellOptions),
+    /// Run a scenario in wall-clock time, with real programs and the kernel's TCP at the ends of flows.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = LAB_HELP)]
+    Lab(LabOptions),
     /// First process of a shell's namespace.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
@@ -90,6 +94,36 @@ pub(crate) struct RunOptions {
     /// Repeat runs of `[vary]` that are already complete in the folder. A scenario without `[vary]` always runs.
     #[arg(long)]
     pub(crate) again: bool,
+    /// Do not show progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct LabOptions {
+    /// Scenario file.
+    pub(crate) scenario: PathBuf,
+    /// Seed of the random number generators of the links and of simulated flows [default: the seed of the scenario].
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Override a key of the scenario, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// Folder for the record [default: out/NAME, with the name of the scenario].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also write a packet trace, such as `pcapng`: a capture of all links for Wireshark. The formats are those of
+    /// `headway run`. May be repeated.
+    #[arg(long = "trace", value_name = "FORMAT", value_parser = trace_format())]
+    pub(crate) traces: Vec<TraceFormat>,
+    /// Maximum timing error of a valid run: the 99th percentile of the time by which packets are released later than
+    /// the links compute. The run is also not valid if the lab stalls for 100 times as long.
+    #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
+    pub(crate) bound: headway_units::Duration,
+    /// Print the report and the summary as JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Do not show progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -246,6 +280,18 @@ where the kernel allows user namespaces, the gateway is in an empty network name
 --host-port there. Access to the outside would need a user-mode network such as passt, which terminates TCP connections.
 
 The link carries IPv4 only.";
+
+#[cfg(target_os = "linux")]
+const LAB_HELP: &str = "\
+A flow with the key `program` runs this shell command at its sending node, and the command of the key `server` at its \
+receiving node. A flow with `transport = { kind = \"kernel-tcp\", congestion = \"bbr\" }` is a connection of the kernel's TCP. \
+All other flows are simulated. All packets share the links of the scenario. Each node with a program is a network \
+namespace, which reaches nothing else.
+
+A scenario for a lab runs commands with the rights of the user: read it before you run it. The output of the programs is \
+in the folder `programs` of the record.
+
+The exit status is 0 for a valid run, 1 if a program failed, and 125 if the lab fails or the run is not valid.";
 
 /// Options of [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
 const STYLE_OPTIONS: [&str; 6] = ["title", "x_label", "y_label", "size", "font_size", "legend"];

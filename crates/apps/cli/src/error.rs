@@ -36,6 +36,10 @@ pub(crate) enum Failure {
     #[cfg(target_os = "linux")]
     #[error("{0}")]
     Shell(String),
+    /// Error of a lab, or an invalid run.
+    #[cfg(target_os = "linux")]
+    #[error("{0}")]
+    Lab(String),
     /// Error of a connection, its source or its output.
     #[error("{0}")]
     Sockets(String),

@@ -12,13 +12,13 @@ impl Failure {
     /// Returns the exit status of an error. That of the command in a shell could be 1, too.
     fn plain_status(&self) -> u8 {
         #[cfg(target_os = "linux")]
-        if matches!(self, Self::Shell(_)) {
+        if matches!(self, Self::Shell(_) | Self::Lab(_)) {
             return crate::shell::EMULATOR_FAILED;
         }
         1
     }
 
-    /// Prints the failure and returns the exit status: 1 for errors (125 of a shell), 128 plus the signal number for an interruption.
+    /// Prints the failure and returns the exit status: 1 for errors (125 of a shell or lab), 128 plus the signal number for an interruption.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             // The reader closed the pipe (`headway run ... | head`).

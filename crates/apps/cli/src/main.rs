@@ -8,6 +8,8 @@ mod http;
 mod interrupt;
 mod keys;
 #[cfg(target_os = "linux")]
+mod lab;
+#[cfg(target_os = "linux")]
 mod link_options;
 mod output;
 mod papers;
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
         Command::Shell(options) => {
             return shell::shell(&options).unwrap_or_else(|failure| failure.report());
         }
+        #[cfg(target_os = "linux")]
+        Command::Lab(options) => return lab::lab(&options).unwrap_or_else(|failure| failure.report()),
         #[cfg(target_os = "linux")]
         Command::ShellInit(options) => return shell::init(&options),
         #[cfg(target_os = "linux")]

@@ -97,7 +97,7 @@ pub(crate) fn folder(out: Option<&Path>, name: &str) -> Folder {
 
 /// Checks that the run does not overwrite its own scenario file. A record's scenario can run in its folder if it is
 /// unchanged.
-fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved: &str) -> Result<(), Failure> {
+pub(crate) fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved: &str) -> Result<(), Failure> {
     let written = out.path(Folder::SCENARIO).canonicalize();
     if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != resolved {
         let reason = "this run would overwrite its scenario file; set another folder with --out";
@@ -125,7 +125,7 @@ fn findings_text(findings: &[Finding]) -> String {
 }
 
 /// Returns the tables of a run.
-fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
+pub(crate) fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
     let state = if summary.complete { "" } else { ", stopped" };
     let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
     let failed: Vec<_> = failed.collect();

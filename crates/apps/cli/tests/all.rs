@@ -8,6 +8,7 @@ mod command;
 mod common;
 mod dependencies;
 mod folders;
+mod lab;
 mod layers;
 mod output;
 mod papers;

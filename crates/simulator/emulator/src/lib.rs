@@ -13,6 +13,10 @@ mod driver;
 #[cfg(target_os = "linux")]
 mod ip_header;
 #[cfg(target_os = "linux")]
+mod lab;
+#[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
 mod observer;
 #[cfg(target_os = "linux")]
 mod recorder;
@@ -23,10 +27,16 @@ mod shell;
 #[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
+mod spin;
+#[cfg(target_os = "linux")]
+mod urgency;
+#[cfg(target_os = "linux")]
 mod waiter;
 
 #[cfg(target_os = "linux")]
 pub use driver::{Proxy, ProxyError, ProxyOptions};
+#[cfg(target_os = "linux")]
+pub use lab::{Lab, LabError, LabOptions, LabReport, LabRights};
 #[cfg(target_os = "linux")]
 pub use observer::{DatagramInfo, Observer};
 #[cfg(target_os = "linux")]

@@ -181,6 +181,14 @@ impl EventQueue {
         Some((at, actor))
     }
 
+    /// Returns the time of the next event.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Instant> {
+        let in_ring = self.next_in_ring().map(|place| self.ring[place].at.at);
+        let in_heap = self.heap.peek().map(|Reverse(event)| event.at.at);
+        in_ring.into_iter().chain(in_heap).min()
+    }
+
     /// Moves the first event of the heap into the ring if it is the earliest of all and before `end`. The current day
     /// becomes the day of this event, so the caller must remove it next.
     #[cold]

@@ -50,6 +50,30 @@ impl EventRecorder for () {
     }
 }
 
+/// What the observers of a run have collected: the bytes of each file.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    events: Vec<u8>,
+    /// In the order of [`Tracing::formats`].
+    traces: Vec<Vec<u8>>,
+}
+
+impl Collected {
+    pub(crate) fn take<E: EventRecorder, T: Tracing>(
+        folder: &Folder,
+        (events, traces): &mut (E, T),
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            events: events.take().map_err(not_made(folder))?,
+            traces: traces.formats().into_iter().map(|format| traces.take(format)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.events.len() + self.traces.iter().map(Vec::len).sum::<usize>()
+    }
+}
+
 /// Files of one run.
 pub(crate) struct Files {
     events: Option<PartialFile>,
@@ -64,16 +88,13 @@ impl Files {
         Ok(Self { events, traces })
     }
 
-    pub(crate) fn write<E: EventRecorder, T: Tracing>(
-        &mut self,
-        folder: &Folder,
-        (events, traces): &mut (E, T),
-    ) -> Result<(), Error> {
+    /// Writes what the observers have collected since the last call.
+    pub(crate) fn write(&mut self, folder: &Folder, collected: &Collected) -> Result<(), Error> {
         if let Some(file) = &mut self.events {
-            append(folder, Folder::EVENTS, file, events.take().map_err(not_made(folder)))?;
+            append(folder, Folder::EVENTS, file, &collected.events)?;
         }
-        for (format, file) in &mut self.traces {
-            append(folder, format.file(), file, traces.take(*format))?;
+        for ((format, file), bytes) in self.traces.iter_mut().zip(&collected.traces) {
+            append(folder, format.file(), file, bytes)?;
         }
         Ok(())
     }
@@ -86,11 +107,11 @@ impl Files {
         sums: &mut Checksums,
     ) -> Result<(), Error> {
         if let Some(mut file) = self.events {
-            append(folder, Folder::EVENTS, &mut file, events.finish().map_err(not_made(folder)))?;
+            append(folder, Folder::EVENTS, &mut file, &events.finish().map_err(not_made(folder))?)?;
             sums.add(Folder::EVENTS, file.end()?);
         }
         for (format, mut file) in self.traces {
-            append(folder, format.file(), &mut file, traces.take(format))?;
+            append(folder, format.file(), &mut file, &traces.take(format)?)?;
             sums.add(format.file(), file.end()?);
         }
         if let Some(index) = traces.packet_index() {
@@ -100,8 +121,8 @@ impl Files {
     }
 }
 
-fn append(folder: &Folder, name: &str, file: &mut PartialFile, bytes: Result<Vec<u8>, Error>) -> Result<(), Error> {
-    file.writer().write_all(&bytes?).map_err(Error::file("write", &folder.path(name)))
+fn append(folder: &Folder, name: &str, file: &mut PartialFile, bytes: &[u8]) -> Result<(), Error> {
+    file.writer().write_all(bytes).map_err(Error::file("write", &folder.path(name)))
 }
 
 fn not_made(folder: &Folder) -> impl FnOnce(EventsError) -> Error {

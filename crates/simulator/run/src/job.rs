@@ -3,17 +3,24 @@
 use crate::checksums::Checksums;
 use crate::code::CODE;
 use crate::findings::{Finding, findings_of};
-use crate::folder::{Folder, FolderKind};
-use crate::incremental::{EventRecorder, Files};
+use crate::folder::{Folder, FolderKind, PartialFile};
+use crate::incremental::{Collected, EventRecorder, Files};
 use crate::inputs::inputs;
-use crate::simulate::{SecondTimer, Simulated, Timing, now, simulate};
+use crate::pace::{FullSpeed, Pace};
+use crate::simulate::{SecondTimer, Simulated, Timing, now, simulate_paced};
 use crate::traces::{TraceFormat, Traces, Tracing};
 use crate::{Error, Watch};
 use headway_record::{PacketIndex, SeriesError, Summary};
 use headway_scenario::Scenario;
-use headway_sim::{EventTrace, PacketTrace, RunError, Simulation};
+use headway_sim::{EventTrace, Observer, PacketTrace, RunError, Simulation};
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// Maximum size of the data that wait for a slow disk in a lab.
+const MAX_WAITING_BYTES: usize = 256 << 20;
 
 /// A run and the folder of its record.
 #[derive(Debug)]
@@ -44,6 +51,42 @@ pub enum Found {
     Whole(Box<Summary>),
     /// A record whose files are missing or differ from their checksums.
     Damaged,
+}
+
+/// Part of a run's record that is not written yet.
+#[derive(Default)]
+struct Slice {
+    collected: Collected,
+    series: Vec<u8>,
+    /// Summary so far, if it is due.
+    summary: Option<Summary>,
+}
+
+impl Slice {
+    fn bytes(&self) -> usize {
+        self.collected.bytes() + self.series.len()
+    }
+}
+
+/// Files of a record that are written during the run.
+struct Output<'a> {
+    job: &'a Job,
+    series: Option<PartialFile>,
+    files: Files,
+}
+
+impl Output<'_> {
+    fn write(&mut self, slice: Slice) -> Result<(), Error> {
+        let folder = &self.job.folder;
+        self.files.write(folder, &slice.collected)?;
+        if let Some(summary) = &slice.summary {
+            folder.write_summary_so_far(summary)?;
+        }
+        if let Some(file) = &mut self.series {
+            file.writer().write_all(&slice.series).map_err(Error::file("write", &folder.path(Folder::SERIES)))?;
+        }
+        Ok(())
+    }
 }
 
 /// A completed run whose summary is not written yet.
@@ -99,7 +142,7 @@ impl Job {
     /// The scenario cannot be run or continued, or the folder cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let _lock = self.folder.claim(FolderKind::Record)?;
-        self.record(watch)
+        self.record(watch, &mut FullSpeed)
     }
 
     /// Runs the job, writes the folder, and returns the findings of the record. A stopped run has no
@@ -108,8 +151,16 @@ impl Job {
     /// # Errors
     /// Those of [`run`](Self::run), or the record cannot be read.
     pub fn run_with_findings(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
+        self.run_paced(watch, &mut FullSpeed)
+    }
+
+    /// Does the same as [`run_with_findings`](Self::run_with_findings) at the given pace.
+    ///
+    /// # Errors
+    /// Those of [`run_with_findings`](Self::run_with_findings).
+    pub fn run_paced(&self, watch: &dyn Watch, pace: &mut impl Pace) -> Result<(Summary, Vec<Finding>), Error> {
         let _lock = self.folder.claim(FolderKind::Record)?;
-        let summary = self.record(watch)?;
+        let summary = self.record(watch, pace)?;
         if watch.stopped() {
             return Ok((summary, Vec::new()));
         }
@@ -119,16 +170,16 @@ impl Job {
     }
 
     /// Runs the job into a folder that is already claimed.
-    fn record(&self, watch: &dyn Watch) -> Result<Summary, Error> {
+    fn record(&self, watch: &dyn Watch, pace: &mut impl Pace) -> Result<Summary, Error> {
         let mut sums = self.begin()?;
         let packets_alone = self.traces.iter().all(|format| *format == TraceFormat::Packets);
         let events = || EventTrace::new(&self.scenario);
         let ended = match self.traces[..] {
-            [] if !self.records_events() => self.simulate((), (), watch, &mut sums)?,
-            [] => self.simulate(events(), (), watch, &mut sums)?,
+            [] if !self.records_events() => self.simulate((), (), watch, pace, &mut sums)?,
+            [] => self.simulate(events(), (), watch, pace, &mut sums)?,
             // The packet trace records no events, so the event trace records them as for other traces.
-            _ if packets_alone => self.simulate(events(), PacketTrace::new(&self.scenario), watch, &mut sums)?,
-            _ => self.simulate(events(), Traces::new(&self.scenario, &self.traces), watch, &mut sums)?,
+            _ if packets_alone => self.simulate(events(), PacketTrace::new(&self.scenario), watch, pace, &mut sums)?,
+            _ => self.simulate(events(), Traces::new(&self.scenario, &self.traces), watch, pace, &mut sums)?,
         };
         self.end(ended, sums)
     }
@@ -169,37 +220,47 @@ impl Job {
         Ok(sums)
     }
 
-    fn simulate<E: EventRecorder, T: Tracing>(
+    fn simulate<E: EventRecorder, T: Tracing, P: Pace>(
         &self,
         events: E,
         traces: T,
         watch: &dyn Watch,
+        pace: &mut P,
         sums: &mut Checksums,
     ) -> Result<Ended, Error> {
         let mut observer = (events, traces);
-        let mut series = match self.scenario.series {
+        let series = match self.scenario.series {
             Some(_) => Some(self.folder.begin(Folder::SERIES)?),
             None => None,
         };
-        let mut files = Files::begin(&self.folder, &observer)?;
+        let mut output = Output { job: self, series, files: Files::begin(&self.folder, &observer)? };
         // The state before the first packet.
-        files.write(&self.folder, &mut observer)?;
+        output.write(Slice { collected: Collected::take(&self.folder, &mut observer)?, ..Slice::default() })?;
         // The size of a summary is proportional to the flows and links. This limit keeps its cost at most 1 %
         // of the run.
         let hops_between = 5_000 * (self.scenario.flows.len() + self.scenario.links.len()) as u64;
         let (mut second_timer, mut next_hops) = (SecondTimer::new(), hops_between);
-        let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
-            files.write(&self.folder, simulation.observer_mut())?;
+        let slice = |simulation: &mut Simulation<'_, (E, T)>| {
+            let mut slice =
+                Slice { collected: Collected::take(&self.folder, simulation.observer_mut())?, ..Slice::default() };
             if E::RECORDS && simulation.packet_hops() >= next_hops && second_timer.has_elapsed(now()) {
                 next_hops = simulation.packet_hops() + hops_between;
-                self.folder.write_summary_so_far(&simulation.summary())?;
+                slice.summary = Some(simulation.summary());
             }
-            if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
-                samples.drain(file.writer()).map_err(|error| self.not_written(error))?;
+            if let Some(samples) = simulation.series_mut() {
+                samples.drain(&mut slice.series).map_err(|error| self.not_written(error))?;
             }
-            Ok(())
+            Ok(slice)
         };
-        let Simulated { mut record, timing, outcome } = simulate(&self.scenario, observer, watch, each_slice)?;
+        let simulated = if P::IS_EXTERNAL {
+            self.simulate_and_write_apart(observer, watch, pace, slice, &mut output)
+        } else {
+            let mut slice = slice;
+            let each_slice = |simulation: &mut Simulation<'_, (E, T)>| output.write(slice(simulation)?);
+            simulate_paced(&self.scenario, observer, watch, pace, each_slice)
+        };
+        let Simulated { mut record, timing, outcome } = simulated?;
+        let Output { series, files, .. } = output;
         if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
             samples.finish(file.writer()).map_err(|error| self.not_written(error))?;
             sums.add(Folder::SERIES, file.end()?);
@@ -209,7 +270,48 @@ impl Job {
             let json = distributions.to_json();
             sums.add(Folder::DISTRIBUTIONS, self.folder.write(Folder::DISTRIBUTIONS, json.as_bytes())?);
         }
+        if let Some((name, bytes)) = pace.finish() {
+            sums.add(name, self.folder.write(name, &bytes)?);
+        }
         Ok(Ended { summary: record.summary, timing, outcome })
+    }
+
+    /// Runs by the clock of a lab. A separate thread writes the files, so that a slow disk does not delay packets.
+    fn simulate_and_write_apart<O: Observer>(
+        &self,
+        observer: O,
+        watch: &dyn Watch,
+        pace: &mut impl Pace,
+        mut slice: impl FnMut(&mut Simulation<'_, O>) -> Result<Slice, Error>,
+        output: &mut Output<'_>,
+    ) -> Result<Simulated<O>, Error> {
+        let waiting = AtomicUsize::new(0);
+        let (sender, receiver) = mpsc::channel::<Slice>();
+        std::thread::scope(|scope| {
+            let write = || {
+                receiver.into_iter().try_for_each(|slice| {
+                    waiting.fetch_sub(slice.bytes(), Ordering::Relaxed);
+                    output.write(slice)
+                })
+            };
+            let writer = std::thread::Builder::new()
+                .spawn_scoped(scope, write)
+                .map_err(Error::file("write", &self.folder.path(Folder::SERIES)))?;
+            let simulated = simulate_paced(&self.scenario, observer, watch, pace, |simulation| {
+                let slice = slice(simulation)?;
+                let bytes = slice.bytes();
+                if waiting.fetch_add(bytes, Ordering::Relaxed) + bytes > MAX_WAITING_BYTES {
+                    let reason = "the disk is slower than the run: more than 256 MiB wait to be written";
+                    return Err(Error::Record { path: self.folder.0.clone(), reason: reason.into() });
+                }
+                // The writer has failed. Its error is returned below.
+                sender.send(slice).map_err(|_| Error::Stopped)
+            });
+            drop(sender);
+            // The thread does not panic.
+            writer.join().unwrap_or(Ok(()))?;
+            simulated
+        })
     }
 
     fn not_written(&self, error: SeriesError) -> Error {

@@ -18,6 +18,7 @@
 //! - `files`: safe file names, and bounded reading of regular files.
 //! - `checksums`: checksums of a record's files.
 //! - `job`, `simulate`: one run into a folder, one run in memory.
+//! - `pace`: the [`Pace`] trait: how a run advances.
 //! - `watch`: the [`Watch`] trait, for progress and stopping.
 //! - `incremental`: event and trace files that are written while a run is in progress.
 //! - `traces`: packet trace formats.
@@ -36,6 +37,7 @@ mod folder;
 mod incremental;
 mod inputs;
 mod job;
+mod pace;
 mod pool;
 mod record;
 mod reuse;
@@ -54,6 +56,7 @@ pub use folder::{Folder, FolderKind, Lock, PartialFile};
 pub use incremental::EventRecorder;
 pub use inputs::inputs;
 pub use job::{Found, Job};
+pub use pace::{FullSpeed, Pace};
 pub use pool::each;
 pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};

@@ -1,12 +1,9 @@
 //! One run of one scenario in memory.
 
-use crate::{Error, Watch};
+use crate::{Error, FullSpeed, Pace, Watch};
 use headway_scenario::Scenario;
 use headway_sim::{Observer, Record, RunError, Simulation};
 use serde::{Deserialize, Serialize};
-
-/// Events between two checks of the clock and of `Watch`: about 10 ms of wall-clock time.
-const SLICE: u64 = 100_000;
 
 /// Duration and speed of a run. It is not part of the reproducible record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,12 +46,27 @@ pub fn simulate<O: Observer>(
     scenario: &Scenario,
     observer: O,
     watch: &dyn Watch,
+    each_slice: impl FnMut(&mut Simulation<'_, O>) -> Result<(), Error>,
+) -> Result<Simulated<O>, Error> {
+    simulate_paced(scenario, observer, watch, &mut FullSpeed, each_slice)
+}
+
+/// Does the same as [`simulate`] at the given pace.
+pub(crate) fn simulate_paced<O: Observer, P: Pace>(
+    scenario: &Scenario,
+    observer: O,
+    watch: &dyn Watch,
+    pace: &mut P,
     mut each_slice: impl FnMut(&mut Simulation<'_, O>) -> Result<(), Error>,
 ) -> Result<Simulated<O>, Error> {
     let started = now();
-    let mut simulation = Simulation::new(scenario, observer)?;
+    let mut simulation = if P::IS_EXTERNAL {
+        Simulation::with_external(scenario, observer)
+    } else {
+        Simulation::new(scenario, observer)
+    }?;
     let outcome = loop {
-        let outcome = simulation.run(SLICE);
+        let outcome = pace.advance(&mut simulation);
         each_slice(&mut simulation)?;
         watch.at(simulation.now(), simulation.packet_hops());
         if outcome != Ok(false) || watch.stopped() {

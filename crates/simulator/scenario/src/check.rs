@@ -7,7 +7,7 @@ use crate::path::Path;
 use crate::problem::Problems;
 use crate::reader::Reader;
 use crate::scenario::{Expanded, Scenario};
-use headway_media::{Context, Source, SourceOptions, WriteSize};
+use headway_media::{Context, FtpOptions, Source, SourceOptions, WriteSize};
 use headway_units::{Bytes, Duration, Instant, Random, Registry};
 
 /// Maximum number of packets of a run: some hours of computation.
@@ -177,6 +177,14 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
         if let (false, SourceOptions::Ftp(_)) = (flow.transport.takes_backlog(), &*flow.source) {
             let message = format!(
                 "{} would send all data of an ftp source at once: give the flow a tcp transport, or a source with a rate",
+                flow.transport.kind()
+            );
+            reader.wrong(&path.key("source"), message);
+            continue;
+        }
+        if flow.transport.external().is_some() && *flow.source != (SourceOptions::Ftp(FtpOptions { segments: None })) {
+            let message = format!(
+                "{} sends all that its connection can carry: write source = {{ kind = \"ftp\" }}",
                 flow.transport.kind()
             );
             reader.wrong(&path.key("source"), message);

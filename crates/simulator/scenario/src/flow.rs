@@ -9,10 +9,10 @@ use crate::limits::MAX_REPLICAS;
 use crate::names::{Names, check_name, count, numbered, pairs};
 use crate::path::Path;
 use crate::reader::{Open, Reader};
-use crate::transport::Transport;
+use crate::transport::{ExternalOptions, ProgramOptions, Transport};
 use crate::vocabulary::VOCABULARY;
 use foldhash::fast::RandomState;
-use headway_media::{SendQueueOptions, SourceOptions, Trace};
+use headway_media::{FtpOptions, SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Dialect, Duration, Instant, MediaKind, counted};
 use indexmap::IndexSet;
 use schemars::JsonSchema;
@@ -22,6 +22,7 @@ use std::sync::Arc;
 /// Sender and receiver, or several replicas of them.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["transport", "source"] }, { "required": ["program"] }]))]
 pub(crate) struct FlowTable {
     /// Name: 1 to 64 letters, digits and _ - . :
     pub(crate) name: String,
@@ -52,14 +53,24 @@ pub(crate) struct FlowTable {
     /// Dialect of this flow: the implementation or standard whose default values its absent options have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
+    /// Shell command that sends and receives the flow's packets at the sending node, in place of a transport and a
+    /// source; only for headway lab. {from} and {to} are replaced by the addresses of the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) program: Option<String>,
+    /// Shell command of the program's peer at the receiving node. It starts before the run, and the program starts
+    /// when it has opened a socket; none if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server: Option<String>,
     /// Transport and its options.
-    pub(crate) transport: KindOptions<Transport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) transport: Option<KindOptions<Transport>>,
     /// Send queue: packets that wait until the transport's rate controller permits them; fifo if absent. Transports
     /// without a rate controller have no send queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) send_queue: Option<KindOptions<SendQueueOptions>>,
     /// Source of the application's data.
-    pub(crate) source: KindOptions<SourceOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<KindOptions<SourceOptions>>,
 }
 
 /// Start time of a flow's source.
@@ -164,8 +175,9 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, d
     let e_model = crate::e_model::read(&mut open);
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
+    let (program, server) = programs(&mut open);
     let transport = open.options::<Transport>("transport", dialect, &VOCABULARY.transport);
-    if open.value("transport").is_none() {
+    if open.value("transport").is_none() && open.value("program").is_none() {
         open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
     }
     let send_queue = match (open.value("send_queue"), &transport) {
@@ -181,7 +193,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, d
         (None, None) => None,
     };
     let source = open.options("source", dialect, &VOCABULARY.source);
-    if open.value("source").is_none() {
+    if open.value("source").is_none() && open.value("program").is_none() {
         open.missing("source", "{ kind = \"ftp\" } or { kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\" }");
     }
     Some(FlowTable {
@@ -195,10 +207,31 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, d
         dscp,
         e_model,
         dialect: own_dialect,
-        transport: transport?,
+        program,
+        server,
+        transport,
         send_queue,
-        source: source?,
+        source,
     })
+}
+
+/// Reads the programs of both ends.
+fn programs(open: &mut Open<'_, '_>) -> (Option<String>, Option<String>) {
+    let [program, server]: [Option<String>; 2] = ["program", "server"].map(|key| open.optional(key));
+    for (key, command) in [("program", &program), ("server", &server)] {
+        if command.as_ref().is_some_and(|command| command.trim().is_empty() || command.contains('\0')) {
+            open.wrong(key, "a program is a shell command, such as \"iperf3 -c {to} -t 20\"".to_owned());
+        }
+    }
+    if open.value("program").is_none() && server.is_some() {
+        open.wrong("server", "server has no effect without program: add program, or leave server out".to_owned());
+    }
+    for key in ["transport", "source", "send_queue", "e_model"] {
+        if open.value("program").is_some() && open.value(key).is_some() {
+            open.wrong(key, format!("a flow with a program has no {key}: leave out {key} or program"));
+        }
+    }
+    (program, server)
 }
 
 fn dscp(open: &mut Open<'_, '_>) -> Option<DscpTable> {
@@ -251,9 +284,11 @@ pub(crate) fn expand(
         let path = Path::default().key("flow").index(index);
         let ends =
             [("from", &table.from), ("to", &table.to)].map(|(key, name)| names.find(reader, &path.key(key), name));
-        let trace = traces.source(reader, &path.key("source"), &table.source.options);
+        let source = table.source();
+        let trace = traces.source(reader, &path.key("source"), &source);
         let ([Some(from), Some(to)], None | Some(Some(_))) = (ends, &trace) else { continue };
         let trace = trace.flatten();
+        let Some(transport) = table.transport() else { continue };
 
         let names_of_ends = [table.from.clone(), table.to.clone()];
         let Some(replicas) = pairs(reader, &path.key("to"), [from, to], &names_of_ends) else { continue };
@@ -279,9 +314,9 @@ pub(crate) fn expand(
             reader.wrong(&path.key("start"), message);
             continue;
         }
-        let transport = Arc::new(table.transport.options.clone());
+        let transport = Arc::new(transport);
         let send_queue = Arc::new(table.send_queue.as_ref().map_or_else(unused, |chosen| chosen.options.clone()));
-        let source = Arc::new(table.source.options.clone());
+        let source = Arc::new(source);
         flows.reserve(replicas);
         for replica in 0..replicas {
             let name = if has_replicas { numbered(&table.name, replica as u64 + 1) } else { table.name.clone() };
@@ -321,6 +356,26 @@ pub(crate) fn expand(
 /// Returns the options of the send queue of a transport without one.
 fn unused() -> SendQueueOptions {
     SendQueueOptions::fifo(Dialect::default())
+}
+
+impl FlowTable {
+    /// Returns the transport, or the programs in its place. `None` only after an error.
+    fn transport(&self) -> Option<Transport> {
+        match &self.program {
+            Some(program) => Some(Transport::External(ExternalOptions::Program(ProgramOptions {
+                program: program.clone(),
+                server: self.server.clone(),
+            }))),
+            None => Some(self.transport.as_ref()?.options.clone()),
+        }
+    }
+
+    /// Returns the source. Programs have their own data, in the place of a source without an end.
+    fn source(&self) -> SourceOptions {
+        self.source
+            .as_ref()
+            .map_or_else(|| SourceOptions::Ftp(FtpOptions { segments: None }), |source| source.options.clone())
+    }
 }
 
 impl StartTable {

@@ -71,5 +71,7 @@ pub use quantity::Cell;
 pub use scenario::Scenario;
 pub use schema::schema;
 pub use suggest::{choices, hint, nearest, printable};
-pub use transport::{AgentOptions, Controlled, DccpOptions, Transport};
+pub use transport::{
+    AgentOptions, Controlled, DccpOptions, ExternalOptions, KernelTcpOptions, ProgramOptions, Transport,
+};
 pub use vary_option::Vary;

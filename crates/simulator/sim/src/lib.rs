@@ -46,5 +46,6 @@ pub use perfetto_trace::PerfettoTrace;
 pub use simulation::setup::{FlowStart, SetupError};
 pub use simulation::{Record, RunError, Simulation};
 pub use speech::rate_speech;
+pub use transport::ExternalPacket;
 pub use transport::dccp::ends::dccp_cut;
 pub use yardstick::{Yardstick, YardstickError};

@@ -8,15 +8,16 @@ mod hosts;
 mod judged;
 
 use crate::observe::{Observer, Place, RoundTrip};
-use crate::packet::{Envelope, Packet};
+use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
+use crate::transport::ExternalPacket;
 use fates::{Fates, flow_packet, media};
 pub(crate) use fates::{MAX_PACKETS, finite_deadline};
 use headway_engine::{EventQueue, Moment};
 use headway_link::{Handle, Ports};
 use headway_record::{FlowMeter, JudgedSummary, Measured};
 use headway_scenario::{FlowDscp, Scenario};
-use headway_units::{DropCause, Dscp, FlowId, Instant};
+use headway_units::{DropCause, Dscp, FlowId, Instant, MediaKind};
 use hosts::Hosts;
 use std::sync::Arc;
 
@@ -117,6 +118,27 @@ impl<O: Observer> Network<O> {
         let packet = Packet { uid, flow, size, ecn, dscp, forward, place, sent: now.at, body };
         if forward {
             self.flow_meter(flow).sent(&flow_packet(&packet));
+        }
+        let handle = self.ports.packets.insert(packet);
+        self.offer(now, handle);
+    }
+
+    /// Sends a packet of an endpoint outside the simulation, with its own DSCP.
+    #[cold]
+    pub(crate) fn inject_external(&mut self, now: Moment, place: u32, packet: ExternalPacket) {
+        let ExternalPacket { flow, forward, ecn, dscp, bytes, .. } = packet;
+        let (flow, size) = (FlowId(flow as u32), bytes.len() as u32);
+        if self.ports.packets.alive() >= MAX_PACKETS {
+            self.fates().overflowed.get_or_insert(now.at);
+            return;
+        }
+        let uid = self.next_uid;
+        self.next_uid += 1;
+        let body = Body::External(bytes);
+        let packet = Packet { uid, flow, size, ecn, dscp, forward, place, sent: now.at, body };
+        if forward {
+            self.flow_meter(flow).sent(&flow_packet(&packet));
+            self.flow_meter(flow).written(MediaKind::Data, None);
         }
         let handle = self.ports.packets.insert(packet);
         self.offer(now, handle);

@@ -47,7 +47,7 @@ fn has_data(body: &Body) -> bool {
     match body {
         Body::Numbered(datagram) => datagram.data.payload > 0,
         Body::Dccp(packet) => packet.data.payload > 0,
-        Body::Datagram(_) | Body::Tcp(_) | Body::Report(_) | Body::Raw(_) => false,
+        Body::Datagram(_) | Body::Tcp(_) | Body::Report(_) | Body::Raw(_) | Body::External(_) => false,
     }
 }
 

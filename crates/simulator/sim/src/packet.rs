@@ -96,7 +96,7 @@ impl Body {
             Self::Numbered(datagram) => Some(&datagram.data),
             Self::Dccp(packet) => Some(&packet.data),
             Self::Raw(packet) => Some(&packet.data),
-            Self::Tcp(_) | Self::Report(_) => None,
+            Self::Tcp(_) | Self::Report(_) | Self::External(_) => None,
         }
     }
 
@@ -121,7 +121,7 @@ impl Packet {
             Body::Numbered(datagram) => datagram.number as i64,
             Body::Dccp(packet) => packet.seq.value() as i64,
             Body::Report(report) => report.acknowledged as i64,
-            Body::Raw(_) => -1,
+            Body::Raw(_) | Body::External(_) => -1,
         }
     }
 
@@ -181,6 +181,8 @@ pub enum Body {
     Dccp(Box<DccpPacket>),
     /// A DCCP packet that an attacker sent or changed, or a reply to a spoofed address.
     Raw(Box<RawPacket>),
+    /// The IP packet of a program or of the kernel, with its header.
+    External(Vec<u8>),
 }
 
 /// Application data of a packet.

@@ -73,6 +73,11 @@ impl PcapngTrace {
 
     /// Encodes the packet into `self.packet`, truncated. Returns its full length.
     fn compose(&mut self, packet: &Packet) -> Option<u32> {
+        if let Body::External(bytes) = &packet.body {
+            self.packet.clear();
+            self.packet.extend_from_slice(bytes.get(..SNAP_LENGTH).unwrap_or(bytes));
+            return Some(packet.size);
+        }
         let Ends { from, to, segment } = *self.flows.get(packet.flow.0 as usize)?;
         let forward = packet.forward;
         let (source, destination) = match &packet.body {
@@ -113,6 +118,7 @@ impl PcapngTrace {
                 self.payload.resize(bytes, 0);
                 UDP
             }
+            Body::External(_) => return None,
         };
         let header = IpHeader {
             addresses: IpAddresses::V4 { source, destination },

@@ -1,5 +1,6 @@
 //! Execution of a scenario.
 
+mod external;
 mod record;
 pub(crate) mod setup;
 
@@ -47,6 +48,8 @@ pub struct Simulation<'a, O = ()> {
     end: Instant,
     done: bool,
     flows: Vec<Flow>,
+    /// Indices of the flows whose endpoints are outside the simulation.
+    external: Vec<usize>,
     attackers: Vec<Attacker>,
     network: Network<O>,
     series: Option<Series>,
@@ -94,8 +97,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// See [`RunError`]. The record so far remains available and is marked incomplete.
     pub fn run(&mut self, steps: u64) -> Result<bool, RunError> {
         let limit = self.steps().saturating_add(steps);
+        let end = Moment::before_all(self.end);
         while !self.done && self.steps() < limit && self.network.overflowed().is_none() {
-            self.run_some();
+            if !self.run_some(end) {
+                self.end();
+            }
         }
         match self.network.overflowed() {
             Some(at) => Err(RunError::TooManyPackets { at }),
@@ -103,16 +109,18 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// Runs a few events, fewer if they send many packets.
-    fn run_some(&mut self) {
+    /// Ends the run.
+    fn end(&mut self) {
+        self.now = self.end;
+        self.done = true;
+        self.sample_end();
+    }
+
+    /// Runs a few events before `until`, fewer if they send many packets. Returns whether there may be more.
+    fn run_some(&mut self, until: Moment) -> bool {
         let limit = self.network.sent_packets() + EVENTS_PER_CHECK;
         for _ in 0..EVENTS_PER_CHECK {
-            let Some((at, actor)) = self.network.events().pop_before(Moment::before_all(self.end)) else {
-                self.now = self.end;
-                self.done = true;
-                self.sample_end();
-                return;
-            };
+            let Some((at, actor)) = self.network.events().pop_before(until) else { return false };
             if self.network.prefetches() {
                 self.fetch_ahead();
             }
@@ -124,9 +132,10 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 _ => self.act(at, actor),
             }
             if self.network.sent_packets() > limit {
-                return;
+                break;
             }
         }
+        true
     }
 
     fn steps(&self) -> u64 {

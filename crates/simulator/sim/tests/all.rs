@@ -16,6 +16,7 @@ mod distributions;
 mod early_random_drop;
 mod event_trace;
 mod external;
+mod external_packets;
 mod fairness;
 mod fingerprints;
 mod frames;

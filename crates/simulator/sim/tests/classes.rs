@@ -20,7 +20,7 @@ impl Observer for DscpsSeen {
             Body::Numbered(datagram) => datagram.data.kind,
             Body::Dccp(packet) => packet.data.kind,
             Body::Datagram(datagram) => datagram.data.kind,
-            Body::Tcp(_) | Body::Report(_) | Body::Raw(_) => MediaKind::Data,
+            Body::Tcp(_) | Body::Report(_) | Body::Raw(_) | Body::External(_) => MediaKind::Data,
         };
         if event == LinkEvent::Enqueue {
             self.0.insert((packet.forward, kind, packet.dscp));

@@ -12,11 +12,13 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Number of packets that the kernel holds until the emulator reads them. Packets above it are lost.
 const QUEUE_PACKETS: u32 = 10_000;
+/// Prefix length of an address without a network.
+const HOST_PREFIX: u8 = 32;
 
 /// Device at one side of a link.
-pub(super) struct Device {
-    pub(super) name: String,
-    pub(super) tun: SyncDevice,
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) tun: SyncDevice,
 }
 
 impl fmt::Debug for Device {
@@ -30,7 +32,7 @@ pub(super) fn create_outer() -> Result<(Block, Device), ShellError> {
     let interfaces = nix::net::if_::if_nameindex().map_err(|error| ShellError::Tun(error.into()))?;
     let names = interfaces.iter().filter_map(|interface| interface.name().to_str().ok());
     for block in Block::candidates(names) {
-        match create(block, Side::Outer) {
+        match create(&block.device(Side::Outer)) {
             Ok(device) => return Ok((block, device)),
             // Another shell has the block.
             Err(error) if error.raw_os_error() == Some(nix::errno::Errno::EBUSY as i32) => {}
@@ -42,17 +44,44 @@ pub(super) fn create_outer() -> Result<(Block, Device), ShellError> {
 
 /// Creates the inner device of a shell.
 pub(super) fn create_inner(block: Block) -> Result<Device, ShellError> {
-    create(block, Side::Inner).map_err(ShellError::Tun)
+    create(&block.device(Side::Inner)).map_err(ShellError::Tun)
 }
 
-fn create(block: Block, side: Side) -> io::Result<Device> {
-    let name = block.device(side);
+/// Creates a device in the network namespace of this thread, without an address.
+pub(crate) fn create(name: &str) -> io::Result<Device> {
     // The device is configured by netlink. Offload (IFF_VNET_HDR) would read up to 64 KiB of a TCP connection with one
     // call, but this process would then split it into packets and compute their checksums, which the kernel does now.
     // Packets of other protocols would still need a call each.
-    let tun = DeviceBuilder::new().name(&name).enable(false).build_sync()?;
+    let tun = DeviceBuilder::new().name(name).enable(false).build_sync()?;
     tun.set_nonblocking(true)?;
-    Ok(Device { name, tun })
+    Ok(Device { name: name.to_owned(), tun })
+}
+
+/// Configures the device of a node in the network namespace of this thread: for each pair of an own address and that of
+/// a peer, the own address and a route to the peer. The loopback device is set up.
+pub(crate) fn configure_node(device: &Device, pairs: &[[Ipv4Addr; 2]], mtu: u32) -> Result<(), ShellError> {
+    let failed = |what: &str, reason: String| ShellError::Configure { what: format!("{what} {}", device.name), reason };
+    // Otherwise the kernel sends router solicitations over the link. Fails on systems without IPv6.
+    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", device.name), "1");
+    let interface = device.tun.if_index().map_err(|error| failed("the index of", error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(ShellError::Link)?;
+    runtime.block_on(async {
+        let (connection, netlink, _) = rtnetlink::new_connection().map_err(ShellError::Link)?;
+        runtime.spawn(connection);
+        let up = LinkUnspec::new_with_name("lo").up().build();
+        set(&netlink, up).await.map_err(|error| failed("the loopback device next to", error.to_string()))?;
+        let up = LinkUnspec::new_with_index(interface).mtu(mtu).txqueuelen(QUEUE_PACKETS).up().build();
+        set(&netlink, up).await.map_err(|error| failed("the MTU of", error.to_string()))?;
+        for [own, peer] in pairs {
+            let add = netlink.address().add(interface, (*own).into(), HOST_PREFIX);
+            add.execute().await.map_err(|error| failed("an address of", error.to_string()))?;
+            let route = RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(*peer, HOST_PREFIX);
+            let route = route.output_interface(interface).pref_source(*own).build();
+            let add = netlink.route().add(route);
+            add.execute().await.map_err(|error| failed("a route of", error.to_string()))?;
+        }
+        Ok(())
+    })
 }
 
 /// Configures the device of a shell at this side, in the network namespace of this thread. The inner side gets a default
@@ -100,7 +129,7 @@ async fn set(netlink: &Handle, message: LinkMessage) -> Result<(), Error> {
 
 /// Returns the number of packets that the kernel dropped since the device was created, because the emulator did not
 /// read them in time. Must be called in the network namespace of the device; 0 if the device no longer exists.
-pub(super) fn dropped_packets(name: &str) -> u64 {
+pub(crate) fn dropped_packets(name: &str) -> u64 {
     // Columns 1 to 8 are those of received packets; column 12 counts dropped packets of the sending side (proc(5)).
     let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let line = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));

@@ -4,17 +4,14 @@
 //! through an [`Emulator`](crate::Emulator) and writes them to the other device.
 
 mod block;
-mod device;
-mod error;
+pub(crate) mod device;
+pub(crate) mod error;
 mod forward;
 mod guard;
 mod init;
 mod name_server;
-mod namespace;
 mod path;
 mod report;
-mod spin;
-mod urgency;
 
 pub use error::ShellError;
 pub use guard::run_guard;
@@ -23,6 +20,7 @@ pub use path::PathReport;
 pub use report::ShellReport;
 
 use crate::emulator::{self, Emulator};
+use crate::namespace;
 use crate::recorder::{PacketSink, Recorder};
 use block::{Block, Side};
 use device::Device;

@@ -2,11 +2,11 @@
 
 use super::device::Device;
 use super::error::ShellError;
-use super::spin::Spin;
-use super::urgency::{Urgency, cpu_time};
 use crate::emulator::{Departure, Direction, DirectionCounts, Dropped, Emulator, Packet};
 use crate::ip_header::{IpHeader, set_ecn};
 use crate::recorder::Tap;
+use crate::spin::Spin;
+use crate::urgency::{Urgency, cpu_time};
 use crate::waiter::Waiter;
 use headway_net::Clock;
 use headway_record::{DelaySummary, Histogram, LinkLabel};

@@ -3,6 +3,7 @@
 mod agent;
 mod controlled;
 mod dccp;
+mod external;
 mod options;
 mod tcp;
 mod udp;
@@ -10,6 +11,7 @@ mod udp;
 pub use agent::AgentOptions;
 pub use controlled::Controlled;
 pub use dccp::DccpOptions;
+pub use external::{ExternalOptions, KernelTcpOptions, ProgramOptions};
 
 use headway_dccp::ConnectionOptions;
 use headway_media::{UdpOptions, WriteSize};
@@ -82,6 +84,8 @@ transports! {
     Agent(Controlled<AgentOptions>),
     /// DCCP connection.
     Dccp(Controlled<DccpOptions>),
+    /// The kernel's TCP, or programs.
+    External(ExternalOptions),
 }
 
 impl Transport {
@@ -99,10 +103,16 @@ impl Transport {
         match self {
             Self::Agent(options) => options.with_controller(controller).map(Self::Agent),
             Self::Dccp(options) => options.with_own_controller(controller).map(Self::Dccp),
-            Self::Udp(_) | Self::Tcp(_) => {
+            Self::Udp(_) | Self::Tcp(_) | Self::External(_) => {
                 Err(OptionError::new("kind", "this transport has no rate controller to replace"))
             }
         }
+    }
+
+    /// Returns the endpoints outside the simulation, if only `headway lab` can run the flow.
+    #[must_use]
+    pub const fn external(&self) -> Option<&ExternalOptions> {
+        if let Self::External(options) = self { Some(options) } else { None }
     }
 
     /// Returns the options of the DCCP connection, if it is one.

@@ -38,6 +38,12 @@ pub enum SetupError {
         /// Reason why the source cannot be started.
         error: OptionError,
     },
+    /// Programs or the kernel send the packets of a flow.
+    #[error("flow \"{flow}\" has real programs or the kernel's TCP at its ends: run the scenario with headway lab")]
+    External {
+        /// Name of the flow.
+        flow: String,
+    },
     /// More links or flows than the event queue supports.
     #[error("the scenario has too many links or flows: expected fewer than {MAX_ACTORS} of each")]
     TooLarge,
@@ -49,6 +55,18 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// # Errors
     /// See [`SetupError`].
     pub fn new(scenario: &'a Scenario, observer: O) -> Result<Self, SetupError> {
+        if let Some(flow) = scenario.flows.iter().find(|flow| flow.transport.external().is_some()) {
+            return Err(SetupError::External { flow: flow.name.clone() });
+        }
+        Self::with_external(scenario, observer)
+    }
+
+    /// Creates a run at time zero in which endpoints may be outside the simulation. The caller passes the time and the
+    /// packets of these endpoints ([`advance`](Self::advance), [`inject`](Self::inject)).
+    ///
+    /// # Errors
+    /// See [`SetupError`], except [`SetupError::External`].
+    pub fn with_external(scenario: &'a Scenario, observer: O) -> Result<Self, SetupError> {
         if scenario.links.len().max(scenario.flows.len()) >= MAX_ACTORS {
             return Err(SetupError::TooLarge);
         }
@@ -102,6 +120,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             now: Instant::ZERO,
             end: Instant::ZERO + scenario.duration,
             done: false,
+            external: external(scenario),
             flows,
             attackers,
             network,
@@ -111,6 +130,12 @@ impl<'a, O: Observer> Simulation<'a, O> {
             samples: 0,
         })
     }
+}
+
+/// Returns the indices of the flows whose endpoints are outside the simulation.
+fn external(scenario: &Scenario) -> Vec<usize> {
+    let flows = scenario.flows.iter().enumerate();
+    flows.filter(|(_, flow)| flow.transport.external().is_some()).map(|(number, _)| number).collect()
 }
 
 /// Returns the endpoints of a flow's routes, to its sink and back. Without feedback, the second route is empty.
@@ -201,8 +226,9 @@ fn new_flow(
     let setup = Setup { flow, id, starts, clocks_agree: clocks.is_none(), seed: scenario.seed };
     let transport = Transport::new(&setup);
     let transport = match clocks {
-        Some(clocks) => transport.clocked(clocks),
-        None => transport,
+        // Programs and the kernel have their own clock.
+        Some(clocks) if flow.transport.external().is_none() => transport.clocked(clocks),
+        _ => transport,
     };
     let driver = Driver {
         id,

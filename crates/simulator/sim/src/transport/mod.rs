@@ -4,6 +4,7 @@ mod agent;
 mod carrier;
 pub(crate) mod dccp;
 mod ends;
+mod external;
 mod ns2_gap;
 mod sessions;
 mod tcp;
@@ -12,6 +13,7 @@ mod udp;
 pub(crate) use carrier::{Setup, WriteOutcome, stream};
 pub(crate) use dccp::{SERVICE, SpoofedPeers, Verdict};
 pub(crate) use ends::Ends;
+pub use external::ExternalPacket;
 
 use crate::clocks::FlowClocks;
 use carrier::Carrier;
@@ -80,12 +82,21 @@ transports! {
     Tcp(tcp::Tcp),
     Agent(agent::Agent),
     Dccp(dccp::Dccp),
+    External(external::External),
 }
 
 impl Transport {
     /// Makes the endpoints use these clocks.
     pub(crate) fn clocked(self, clocks: FlowClocks) -> Self {
         Self::Clocked(Box::new(Clocked { transport: self, clocks }))
+    }
+
+    /// Removes and returns the packets that have reached a program, in order of time.
+    pub(crate) fn take_delivered(&mut self) -> Vec<ExternalPacket> {
+        match self {
+            Self::External(ends) => ends.take_delivered(),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the endpoints, for calls that are not made for each packet.

@@ -13,22 +13,22 @@ const DECREASE: Duration = Duration::from_nanos(200);
 
 /// Estimate of the 99th percentile of the lateness of timers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spin {
+pub(crate) struct Spin {
     time: Duration,
 }
 
 impl Spin {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { time: INITIAL }
     }
 
     /// Returns the time before a departure for which the thread polls.
-    pub(super) fn time(self) -> Duration {
+    pub(crate) fn time(self) -> Duration {
         self.time
     }
 
     /// Accounts for a timer that woke the thread this much too late.
-    pub(super) fn observe(&mut self, late: Duration) {
+    pub(crate) fn observe(&mut self, late: Duration) {
         self.time = if late > self.time {
             (self.time + INCREASE).min(MAX)
         } else {

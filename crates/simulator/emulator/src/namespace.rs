@@ -1,12 +1,13 @@
 //! Namespaces of Linux. A network namespace belongs to a thread: children, sockets and devices that the thread creates
 //! are in its namespace.
 
-use super::error::ShellError;
+use crate::shell::error::ShellError;
 use caps::{CapSet, Capability};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 
 /// Whether the process may create network namespaces and devices.
 fn is_administrator() -> bool {
@@ -17,7 +18,7 @@ fn is_administrator() -> bool {
 
 /// Ensures that this thread may create network namespaces. A process without privileges gets a user namespace, in which
 /// it keeps its user and has all capabilities; the process must have a single thread. Returns whether it has one.
-pub(super) fn acquire_rights() -> Result<bool, ShellError> {
+pub(crate) fn acquire_rights() -> Result<bool, ShellError> {
     if is_administrator() {
         return Ok(false);
     }
@@ -34,7 +35,7 @@ pub(super) fn acquire_rights() -> Result<bool, ShellError> {
 }
 
 /// Lets the programs that this thread starts keep its capabilities, although they do not run as root.
-pub(super) fn keep_capabilities() -> Result<(), ShellError> {
+pub(crate) fn keep_capabilities() -> Result<(), ShellError> {
     let keep = || {
         let all = caps::read(None, CapSet::Permitted)?;
         caps::set(None, CapSet::Inheritable, &all)?;
@@ -44,12 +45,17 @@ pub(super) fn keep_capabilities() -> Result<(), ShellError> {
 }
 
 /// Moves this thread into a new network namespace.
-pub(super) fn enter_network() -> Result<(), ShellError> {
+pub(crate) fn enter_network() -> Result<(), ShellError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| ShellError::Namespace(error.into()))
+}
+
+/// Moves this thread into an existing network namespace.
+pub(crate) fn enter_existing(namespace: impl AsFd) -> Result<(), ShellError> {
+    setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|error| ShellError::Namespace(error.into()))
 }
 
 /// Puts the future children of this thread into a new PID namespace. The kernel kills all its processes when the first
 /// child ends.
-pub(super) fn enter_processes() -> Result<(), ShellError> {
+pub(crate) fn enter_processes() -> Result<(), ShellError> {
     unshare(CloneFlags::CLONE_NEWPID).map_err(|error| ShellError::Namespace(error.into()))
 }

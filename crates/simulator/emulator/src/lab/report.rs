@@ -1,0 +1,69 @@
+//! The report of a lab: its timing, and whether the run represents the links.
+
+use headway_record::DelaySummary;
+use headway_units::{Duration, counted};
+use serde::Serialize;
+
+/// Longest stall of the lab in a valid run, in bounds of the release error.
+const MAX_STALL: u64 = 100;
+
+/// Timing of a run in a lab, and packets that were lost outside the links.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LabReport {
+    /// Elapsed time, in s.
+    pub elapsed_s: f64,
+    /// Release error, in s: time from the departure of a packet from its last link until the kernel has accepted it.
+    /// Never negative; `None` if no packet was sent.
+    pub release_error_s: Option<DelaySummary>,
+    /// Longest time for which the lab did not run although it was due to, in s.
+    pub longest_stall_s: f64,
+    /// Share of one processor that the links used, from 0 to 1.
+    pub cpu_share: f64,
+    /// Packets of programs that the links transported or dropped.
+    pub packets: u64,
+    /// Packets that left the links and that the kernel refused.
+    pub unsent_packets: u64,
+    /// Packets that the kernel dropped before the links, because the lab did not read them in time.
+    pub unread_packets: u64,
+    /// Packets dropped because the lab held too many.
+    pub no_room_packets: u64,
+    /// Packets that belong to no flow, which were dropped.
+    pub other_packets: u64,
+    /// Programs that failed: the flow and the reason. They do not make the timing invalid.
+    pub failures: Vec<String>,
+    /// Maximum 99th percentile of the release error in a valid run, in s.
+    pub bound_s: f64,
+    /// Reasons why the run does not represent the links; empty if the run is valid.
+    pub faults: Vec<String>,
+    /// Whether the run is valid.
+    pub valid: bool,
+}
+
+impl LabReport {
+    /// Sets the faults that follow from the other fields.
+    pub(super) fn with_faults(mut self, bound: Duration) -> Self {
+        let mut faults = Vec::new();
+        if let Some(error) = &self.release_error_s
+            && error.p99 > bound.as_secs_f64()
+        {
+            let p99 = Duration::from_secs_f64(error.p99);
+            faults.push(format!("the 99th percentile of the release error is {p99}, above the bound of {bound}"));
+        }
+        let max_stall = bound.saturating_mul(MAX_STALL);
+        if self.longest_stall_s > max_stall.as_secs_f64() {
+            let stall = Duration::from_secs_f64(self.longest_stall_s);
+            faults.push(format!("the lab did not run for {stall}; at most {max_stall} is valid"));
+        }
+        for (count, what) in [
+            (self.no_room_packets, "dropped because the memory of the lab was full"),
+            (self.unsent_packets, "refused by the kernel after the links"),
+            (self.unread_packets, "dropped by the kernel before the links"),
+        ] {
+            if count > 0 {
+                faults.push(format!("{} {what}", counted(count, "packet")));
+            }
+        }
+        (self.valid, self.faults, self.bound_s) = (faults.is_empty(), faults, bound.as_secs_f64());
+        self
+    }
+}

@@ -1,0 +1,35 @@
+//! How a run advances: as fast as possible, or by the clock of a lab.
+
+use headway_sim::{Observer, RunError, Simulation};
+
+/// Events between two returns of [`FullSpeed`]: about 10 ms of wall-clock time.
+const SLICE: u64 = 100_000;
+
+/// Advances a run.
+pub trait Pace {
+    /// Whether endpoints of flows may be outside the simulation.
+    const IS_EXTERNAL: bool;
+
+    /// Advances the run for a fraction of a second of wall-clock time. Returns whether it has ended.
+    ///
+    /// # Errors
+    /// Those of the simulation.
+    fn advance<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>) -> Result<bool, RunError>;
+
+    /// Ends what the pace has started. Returns the name and the content of an additional file of the record, if any.
+    fn finish(&mut self) -> Option<(&'static str, Vec<u8>)> {
+        None
+    }
+}
+
+/// As fast as possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullSpeed;
+
+impl Pace for FullSpeed {
+    const IS_EXTERNAL: bool = false;
+
+    fn advance<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>) -> Result<bool, RunError> {
+        simulation.run(SLICE)
+    }
+}

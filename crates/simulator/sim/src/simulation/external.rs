@@ -1,0 +1,66 @@
+//! A run under the clock of its caller, with packets of endpoints outside the simulation.
+
+use super::{RunError, Simulation};
+use crate::observe::Observer;
+use crate::transport::ExternalPacket;
+use headway_engine::{Class, Moment, Ties};
+use headway_units::Instant;
+
+impl<O: Observer> Simulation<'_, O> {
+    /// Returns the time of the next event.
+    #[must_use]
+    pub fn next_event(&mut self) -> Option<Instant> {
+        self.network.events().next_at()
+    }
+
+    /// Handles all events until `now`. Returns whether the end is reached. An earlier time than in the last call has no
+    /// effect.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn advance(&mut self, now: Instant) -> Result<bool, RunError> {
+        let until = Moment::after_all(now).min(Moment::before_all(self.end));
+        while !self.done && self.network.overflowed().is_none() && self.run_some(until) {}
+        if let Some(at) = self.network.overflowed() {
+            return Err(RunError::TooManyPackets { at });
+        }
+        self.now = self.now.max(now.min(self.end));
+        if now >= self.end && !self.done {
+            self.end();
+        }
+        Ok(self.done)
+    }
+
+    /// Sends a packet of a flow whose endpoints are outside the simulation, at the time that the run has
+    /// [reached](Self::advance). Packets of other flows, and all packets after the end, are ignored.
+    pub fn inject(&mut self, packet: ExternalPacket) {
+        let Some(flow) = self.flows.get(packet.flow).filter(|_| !self.done && self.external.contains(&packet.flow))
+        else {
+            return;
+        };
+        let place = if packet.forward { flow.driver.forward } else { flow.driver.reverse };
+        let sum_s = self.now.as_secs_f64();
+        let events = self.network.events();
+        // The order of a source's events.
+        let now = match events.ties {
+            Ties::Scheduled => Moment::scheduled(sum_s, events.places.next()),
+            Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
+        };
+        self.network.inject_external(now, place, packet);
+    }
+
+    /// Returns the number of packets in the network.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.network.ports.packets.alive()
+    }
+
+    /// Removes and returns the packets that have reached endpoints outside the simulation, in order of time.
+    pub fn take_delivered(&mut self) -> Vec<ExternalPacket> {
+        let flows = &mut self.flows;
+        let mut delivered: Vec<_> =
+            self.external.iter().flat_map(|flow| flows[*flow].transport.take_delivered()).collect();
+        delivered.sort_by_key(|packet| packet.at);
+        delivered
+    }
+}
