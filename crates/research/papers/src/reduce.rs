@@ -44,8 +44,8 @@ impl Reduce {
             Self::Value => cells == 1,
             Self::Difference | Self::ExcessPct => cells == 2,
             Self::Tau | Self::LargestRise | Self::Peak | Self::Mean => cells > 1,
-            Self::MeanDifference | Self::Share(_) | Self::SpreadRatio => cells > 1 && cells.is_multiple_of(2),
-            Self::MeanGain => cells > 3 && cells.is_multiple_of(4),
+            Self::MeanDifference | Self::Share(_) | Self::SpreadRatio => cells > 0 && cells.is_multiple_of(2),
+            Self::MeanGain => cells > 0 && cells.is_multiple_of(4),
         }
     }
 

@@ -173,6 +173,14 @@ mod tests {
         }
     }
 
+    /// The default index is in no list of hosts, also if the list has an entry for each flow.
+    #[test]
+    fn by_default_a_packet_has_no_pair_of_hosts() {
+        let hosts = crate::queue::Hosts::from([(1, 2)]);
+        let (index, is_forward) = Owner(None).host_pair();
+        assert_eq!((hosts.get(index), is_forward), (None, true));
+    }
+
     /// Slots are overwritten without dropping their contents, so that a removed packet must own nothing.
     #[test]
     fn a_removed_packet_frees_its_memory() {

@@ -89,6 +89,15 @@ mod tests {
         Shaper::new(&ShaperOptions { rate: rate.parse().unwrap(), burst: Bytes::new(burst), changes: Vec::new() })
     }
 
+    #[test]
+    fn outages_are_the_times_with_a_rate_of_zero() {
+        let changes = [(5, "0bps"), (7, "1Mbps"), (8, "2Mbps")]
+            .map(|(at, rate)| ShaperChange { at: Duration::from_secs(at), rate: rate.parse().unwrap() });
+        let options =
+            ShaperOptions { rate: "3Mbps".parse().unwrap(), burst: Bytes::new(1500), changes: changes.to_vec() };
+        assert_eq!(options.outages(), [(Instant::from_secs(5), Instant::from_secs(7))]);
+    }
+
     /// 3 Mb/s are a packet of 1000 B every 2666666.67 ns. A full bucket of 2000 B passes two packets at once; the
     /// others begin at the first nanosecond at which there are enough tokens. The remaining thirds of a nanosecond are
     /// kept: three packets take 8 ms.

@@ -404,6 +404,19 @@ fn front_drop_drops_the_packet_that_waited_longest() {
     assert_eq!(seen.delivered.iter().map(|d| d.1).collect::<Vec<_>>(), [0, 2, 3]);
 }
 
+/// At an idle link no packet waits that could be dropped instead of the arriving one, even if the limit of ns-2 leaves
+/// no room. The packet is sent, and is not marked.
+#[test]
+fn front_drop_sends_a_packet_that_finds_the_link_idle() {
+    let queue = QueueOptions::DropTail(droptail::Options {
+        limit: QueueSize::Packets(1),
+        counts: droptail::Counts::BelowLimit,
+        drop: droptail::Victim::Front,
+    });
+    let seen = drive(&config("2Mbps", queue), &[(ms(0), 1000)]);
+    assert_eq!((seen.drops, seen.marks, seen.delivered), (vec![], vec![], vec![(ms(14), 0)]));
+}
+
 #[test]
 fn channel_loss_takes_time_only_after_the_transmission() {
     let lossy = |place| {

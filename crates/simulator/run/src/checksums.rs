@@ -116,6 +116,17 @@ impl<W: Write> Write for Hashing<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::BufWriter;
+
+    /// A buffered writer below passes on its bytes only when it is flushed.
+    #[test]
+    fn a_flush_reaches_the_writer_below() {
+        let mut hashing = Hashing::new(BufWriter::new(Vec::new()));
+        hashing.write_all(b"abc").unwrap();
+        assert_eq!(hashing.writer.get_ref(), b"");
+        hashing.flush().unwrap();
+        assert_eq!(hashing.writer.get_ref(), b"abc");
+    }
 
     /// The values of xxhsum 0.8.1 (`printf '' | xxhsum -H2`, `printf abc | xxhsum -H2`).
     #[test]

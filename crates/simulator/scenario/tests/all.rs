@@ -13,6 +13,7 @@ mod hosts;
 mod link_file;
 mod links;
 mod mutation;
+mod programs;
 mod recordings;
 mod schema;
 mod sessions;

@@ -104,6 +104,14 @@ mod tests {
         assert!(!Area::new((50.0, 8.0), (10.0, 10.0)).is_crossed(&((0.0, 0.0), (100.0, 0.0))));
     }
 
+    /// A label of two lines is above the middle of a horizontal line, and its edge is 4 px away.
+    #[test]
+    fn a_label_is_as_high_as_its_lines() {
+        let line = ((0.0, 100.0), (200.0, 100.0));
+        let center = Obstacles::default().place(&["one", "three"], &[line]);
+        assert_eq!(center, (100.0, 100.0 - APART_PX - LINE_PX));
+    }
+
     /// The fan of ten clients of lan-queues' Figure 2: its label covered three of the lines.
     #[test]
     fn a_label_of_a_fan_covers_no_line() {

@@ -331,6 +331,18 @@ mod tests {
         }
     }
 
+    /// The ends of the regions of RED are ticks of 6 px below the axis, which is 260 px below the top at 30 px.
+    #[test]
+    fn the_regions_of_red_end_at_ticks() {
+        let svg = regions::draw(&scenario(Paper::find("lan-queues").unwrap(), "red.tcp.", "RED").unwrap(), "").unwrap();
+        let ticks = super::super::canvas::numbers(&svg, "line", "/>");
+        assert_eq!(ticks.len(), 2, "{svg}");
+        for tick in &ticks {
+            let [x1, y1, x2, y2] = tick[..] else { panic!("{tick:?}") };
+            assert_eq!((x1 - x2, y1, y2), (0.0, 290.0, 296.0), "{svg}");
+        }
+    }
+
     /// Section 2.3: P2 is lost while the router is busy, so the gap from P1 to P3 is four transmissions, 4 x 0.8 ms:
     /// C1, P2, C2 and P3.
     #[test]

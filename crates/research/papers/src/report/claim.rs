@@ -115,3 +115,32 @@ pub(super) fn strip(judged: &[&Judgement]) -> String {
     }
     text + "</svg>\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mark and the words of a verdict are in the row of its claim, one row below the other.
+    #[test]
+    fn each_verdict_of_a_strip_has_its_row() {
+        let judged = |id: &str| -> Judgement {
+            serde_json::from_value(serde_json::json!({
+                "id": id, "paper": "p", "class": "derivable", "kind": "number", "where": "1", "statement": "s",
+                "verdict": "reproduced", "paper_value": null, "ns2_value": null, "value": null, "ci95": null, "runs": 10,
+                "fitted": false, "reason": "", "checks": [],
+            }))
+            .unwrap()
+        };
+        let all = ["a", "b", "c"].map(judged);
+        let svg = strip(&all.each_ref());
+        let places = |attributes: &str| -> Vec<f64> {
+            let found = svg.split(attributes).skip(1);
+            found.map(|rest| rest.split_once('"').unwrap().0.parse().unwrap()).collect()
+        };
+        assert_eq!(places(" x=\"0\" y=\""), [5.0, 29.0, 53.0], "{svg}");
+        for texts in [" x=\"22\" y=\"", " x=\"320\" y=\""] {
+            assert_eq!(places(texts), [17.0, 41.0, 65.0], "{svg}");
+        }
+        assert!(svg.contains("viewBox=\"0 0 640 72\""), "{svg}");
+    }
+}

@@ -93,3 +93,26 @@ fn names(drawn: &FilledTable<'_>) -> Vec<String> {
     };
     parts.iter().map(name).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Number;
+
+    /// A run repeats the cells of Headway's numbers: not those of other sources, nor those without a number.
+    #[test]
+    fn the_cells_of_a_table_are_those_of_our_numbers() {
+        let text = "title = 't'\nmetric = 'm'\nrows = 'r'
+            columns = [{ title = 'p', cell = 'c', from = 'paper' }, { title = 'h', cell = 'c', from = 'headway' }]";
+        let table = toml::from_str(text).unwrap();
+        let entry = |cell: &str, mean: Option<f64>| Entry {
+            cell: cell.to_owned(),
+            number: mean.map(|mean| Number { mean, ci95: None, runs: 1 }),
+            text: String::new(),
+        };
+        let row = |name: &str, ours| (name.to_owned(), vec![entry("theirs", Some(1.0)), entry(name, ours)]);
+        let rows = vec![row("a", Some(2.0)), row("b", None), row("c", Some(3.0))];
+        let filled = FilledTable { table: &table, rows };
+        assert_eq!(cells(&filled).collect::<Vec<_>>(), ["a", "c"]);
+    }
+}

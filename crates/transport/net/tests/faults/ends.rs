@@ -2,7 +2,7 @@
 
 use crate::nat::{Direction, Nat};
 use crate::world::{Both, LONG, Stream, World, accounted, each, pause, small, until, with};
-use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Event, Media, Options, SendError};
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Event, Fate, Media, Options, SendError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -67,9 +67,10 @@ fn media_continues_after_an_outage() {
         println!("{name}: media continues {} after an outage of 1.5s", clock.now());
         streams.iter().for_each(Stream::continues);
         for stream in streams {
+            stream.reports(Fate::Delivered, 50);
             let sums = accounted(&stream.stop());
             println!("{name}: {sums:?}");
-            assert!(sums["delivered"] > 50 && !sums.contains_key("unknown"), "{sums:?}");
+            assert!(!sums.contains_key("unknown"), "{sums:?}");
         }
     });
 }
@@ -131,7 +132,7 @@ fn a_restarted_server_is_detected() {
             again.is_some()
         });
         // Its last Reset may still be in transit: under DTLS the client would accept it.
-        pause(200);
+        nat.drain();
         nat.hole(false);
         waits.send(Media::new(b"who are you?")).unwrap();
         let why = waits.recv_timeout(&mut Vec::new(), LONG);

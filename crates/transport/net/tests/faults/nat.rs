@@ -1,5 +1,6 @@
 //! NAT with one client between it and a server. It can rebind, drop, truncate the path MTU and lose datagrams.
 
+use crate::world::until;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -15,6 +16,9 @@ pub(crate) enum Direction {
     ToClient,
 }
 
+/// Whether a path loses the n-th datagram of a direction, counted from 1.
+type IsLost = Box<dyn Fn(Direction, u64) -> bool + Send>;
+
 /// Attacker on the path: gets each passing datagram, or `None` from time to time, and returns the datagrams to
 /// forward.
 pub(crate) type OnPath = Box<dyn FnMut(Option<(Direction, &[u8])>) -> Vec<(Direction, Vec<u8>)> + Send>;
@@ -24,10 +28,9 @@ struct State {
     hole: bool,
     /// Largest UDP payload that is forwarded, in bytes.
     limit: usize,
-    /// Loss rate, in datagrams of 1000.
-    losses: u64,
-    random: u64,
-    lost: u64,
+    is_lost: IsLost,
+    /// Number of datagrams of each direction since `is_lost` was set.
+    counted: [u64; 2],
     client: Option<SocketAddr>,
     /// Socket whose address the server sees; `None` once the NAT has vanished.
     outside: Option<Arc<UdpSocket>>,
@@ -50,9 +53,8 @@ impl Nat {
         let state = State {
             hole: false,
             limit: usize::MAX,
-            losses: 0,
-            random: 1,
-            lost: 0,
+            is_lost: Box::new(|_, _| false),
+            counted: [0; 2],
             client: None,
             outside: None,
             before: Vec::new(),
@@ -128,21 +130,26 @@ impl Nat {
     pub(crate) fn limit(&self, limit: usize) {
         self.state.lock().unwrap().limit = limit;
     }
-    /// Loses this many datagrams of 1000 in each direction.
-    pub(crate) fn lose(&self, losses: u64) {
-        self.state.lock().unwrap().losses = losses;
+    /// Loses datagrams by their number in their direction, counted from 1 at this call.
+    pub(crate) fn lose(&self, is_lost: impl Fn(Direction, u64) -> bool + Send + 'static) {
+        let mut state = self.state.lock().unwrap();
+        (state.is_lost, state.counted) = (Box::new(is_lost), [0; 2]);
     }
     /// Puts an attacker on the path.
     pub(crate) fn on_path(&self, on_path: OnPath) {
         self.state.lock().unwrap().on_path = Some(on_path);
     }
-    /// Returns the number of datagrams lost.
-    pub(crate) fn lost(&self) -> u64 {
-        self.state.lock().unwrap().lost
-    }
     /// Returns the last datagrams of this direction.
     pub(crate) fn seen(&self, direction: Direction) -> Vec<Vec<u8>> {
         self.state.lock().unwrap().seen[direction as usize].iter().cloned().collect()
+    }
+
+    /// Waits until all datagrams that the server has sent have been forwarded or dropped.
+    pub(crate) fn drain(&self) {
+        const LAST: &[u8] = b"the last datagram";
+        let outside = self.state.lock().unwrap().outside.as_ref().unwrap().local_addr().unwrap();
+        socket().send_to(LAST, outside).unwrap();
+        until("the last datagram arrives", || self.seen(Direction::ToClient).iter().any(|datagram| datagram == LAST));
     }
 
     /// Sends a datagram with the address of the peer.
@@ -190,11 +197,9 @@ impl State {
             seen.pop_front();
         }
         seen.push_back(datagram.to_vec());
-        // Knuth's MMIX.
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let lost = (self.random >> 33) % 1000 < self.losses;
-        self.lost += u64::from(lost);
-        !self.hole && !lost && datagram.len() <= self.limit
+        let counted = &mut self.counted[direction as usize];
+        *counted += 1;
+        !self.hole && datagram.len() <= self.limit && !(self.is_lost)(direction, *counted)
     }
 }
 

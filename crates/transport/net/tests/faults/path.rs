@@ -1,7 +1,8 @@
 //! Tests of paths that change during a connection.
 
+use crate::nat::Direction;
 use crate::world::{LONG, Stream, World, accounted, each, insecure, pause, secure, small, until};
-use headway_net::{Clock, Closed, Connection, Media};
+use headway_net::{Clock, Closed, Connection, Fate, Media};
 use headway_units::Instant;
 
 /// The NAT gives the client new ports, and finally the first one again. Media continues in both directions.
@@ -31,19 +32,20 @@ fn a_session_survives_nat_rebinding() {
         pause(300);
     }
     for stream in streams {
+        stream.reports(Fate::Delivered, 50);
         let sums = accounted(&stream.stop());
         println!("{sums:?}");
-        assert!(sums["delivered"] > 50 && !sums.contains_key("unknown"), "{sums:?}");
+        assert!(!sums.contains_key("unknown"), "{sums:?}");
     }
 }
 
-/// The same with a loss rate of 5 %: lost probes are repeated.
+/// The same on a path that loses each 20th datagram of a direction: lost probes are repeated.
 #[test]
 fn a_session_survives_nat_rebinding_with_losses() {
     let world = World::new(&secure());
     let streams = world.streams(small);
     streams.iter().for_each(|stream| stream.reaches(20));
-    world.nat.lose(50);
+    world.nat.lose(|_, number| number % 20 == 0);
     for _ in 0..8 {
         world.nat.rebind();
         streams.iter().for_each(Stream::continues);
@@ -108,7 +110,7 @@ fn a_path_that_narrows_is_detected() {
 /// discovery does not assume that 1280 B arrive (RFC 8899 section 5.2).
 #[test]
 fn a_path_that_is_narrow_from_the_start_carries_media() {
-    let world = World::through(&secure(), 1000 - 28);
+    let world = World::through(&secure(), |nat| nat.limit(1000 - 28));
     let largest_now = world.ends.each_ref().map(|end| end.largest());
     assert!(largest_now.iter().all(|now| *now < 1000 - 28), "{largest_now:?}");
     let streams = world.streams(largest);
@@ -119,37 +121,46 @@ fn a_path_that_is_narrow_from_the_start_carries_media() {
     }
 }
 
-/// With 5 % loss in each direction every datagram has one outcome, and all but the lost ones arrive.
+/// On a path that loses each 20th datagram of a direction, every datagram has one outcome.
 #[test]
 fn with_losses_each_datagram_has_one_fate() {
     each(|name, both| {
         let world = World::new(&both);
-        world.nat.lose(50);
+        world.nat.lose(|_, number| number % 20 == 0);
         let streams = world.streams(small);
-        streams.iter().for_each(|stream| stream.reaches(1000));
-        assert!(world.nat.lost() > 20);
+        for stream in &streams {
+            stream.reports(Fate::Delivered, 500);
+            stream.reports(Fate::Lost, 10);
+        }
         // Later datagrams settle the outcome of those still on the path.
         for stream in streams {
             let outcome = stream.stop();
             let sums = accounted(&outcome);
             println!("{name}: {} of {} arrived: {sums:?}", outcome.2.numbers.len(), outcome.0);
-            assert!(sums["delivered"] > 500 && sums.contains_key("lost"), "{sums:?}");
         }
     });
 }
 
-/// A connection is established on a path that loses a fifth of all packets.
+/// Whichever two of the first eight datagrams are lost, a connection is established: a client sends four Requests
+/// within 10 s, and with DTLS first attempts up to four handshakes. With random losses of a fifth all four Requests, or
+/// the Responses to them, would be lost in one of 60 cases.
 #[test]
 fn a_handshake_survives_losses() {
+    let all =
+        [Direction::ToServer, Direction::ToClient].map(|direction| [1, 2, 3, 4].map(|number| (direction, number)));
+    let all = all.as_flattened();
     each(|name, both| {
-        let world = World::new(&both);
-        world.nat.lose(200);
-        for _ in 0..5 {
+        let connect = |lost: [(Direction, u64); 2]| {
             let clock = Clock::new();
-            let later = world.client.connect(world.nat.address()).unwrap();
-            assert_eq!(later.connected(), Ok(()), "{name}");
-            println!("{name}: connected after {}", clock.now());
-            later.close();
-        }
+            World::through(&both, |nat| nat.lose(move |direction, number| lost.contains(&(direction, number))));
+            println!("{name}: connected after {} without {lost:?}", clock.now());
+        };
+        // One after another they would take a minute.
+        #[expect(clippy::disallowed_methods, reason = "the worlds share nothing")]
+        std::thread::scope(|scope| {
+            for (index, second) in all.iter().enumerate().skip(1) {
+                scope.spawn(move || all[..index].iter().for_each(|first| connect([*first, *second])));
+            }
+        });
     });
 }

@@ -63,17 +63,17 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(both: &Both) -> Self {
-        Self::through(both, usize::MAX)
+        Self::through(both, |_| {})
     }
 
-    /// Connects through a path that drops datagrams larger than `limit`.
-    pub(crate) fn through(both: &Both, limit: usize) -> Self {
+    /// Connects through a NAT that `prepare` has changed.
+    pub(crate) fn through(both: &Both, prepare: impl FnOnce(&Nat)) -> Self {
         let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &both.0).unwrap();
         let client = Endpoint::client(&both.1).unwrap();
         let nat = Nat::new(server.local_addr());
-        nat.limit(limit);
+        prepare(&nat);
         let connection = client.connect(nat.address()).unwrap();
-        connection.connected().unwrap();
+        assert_eq!(connection.connected(), Ok(()));
         let accepted = server.accept_timeout(LONG).expect("it has connected");
         Self { server, client, nat, ends: [connection, accepted].map(Arc::new) }
     }
@@ -97,9 +97,12 @@ pub(crate) fn small(_: &Connection) -> Vec<u8> {
 pub(crate) struct Stream {
     sent: Arc<AtomicU64>,
     over: Arc<AtomicBool>,
+    /// Whether `sent` is final.
+    all_sent: Arc<AtomicBool>,
     received: Arc<Mutex<Received>>,
     threads: [JoinHandle<()>; 2],
-    fates: JoinHandle<BTreeMap<u64, Vec<Fate>>>,
+    fates: Arc<Mutex<BTreeMap<u64, Vec<Fate>>>>,
+    watcher: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
@@ -165,26 +168,28 @@ impl Stream {
                 }
             }
         });
-        let (watched, counted, stopped) = (Arc::clone(from), Arc::clone(&sent), Arc::clone(&over));
-        let fates = Builder::new().spawn(move || {
-            let mut fates = BTreeMap::<u64, Vec<Fate>>::new();
+        let all_sent: Arc<AtomicBool> = Arc::default();
+        let (watched, counted, stopped) = (Arc::clone(from), Arc::clone(&sent), Arc::clone(&all_sent));
+        let fates: Arc<Mutex<BTreeMap<u64, Vec<Fate>>>> = Arc::default();
+        let reported = Arc::clone(&fates);
+        let watcher = Builder::new().spawn(move || {
             let (mut ended, mut quiet) = (0, 0);
             while !stopped.load(Ordering::SeqCst) || ended < counted.load(Ordering::SeqCst) {
                 match watched.event_timeout(Duration::from_millis(20)) {
                     Some(Event::Media(id, fate)) => {
                         (ended, quiet) = (ended + u64::from(fate.is_final()), 0);
-                        fates.entry(id).or_default().push(fate);
+                        reported.lock().unwrap().entry(id).or_default().push(fate);
                     }
                     Some(Event::Closed(_)) => break,
                     Some(_) => quiet = 0,
                     // The outcome of the last datagrams stays open if they or their reports were lost.
                     None if quiet == 250 => break,
-                    None => quiet += 1,
+                    None => quiet += u32::from(stopped.load(Ordering::SeqCst)),
                 }
             }
-            fates
         });
-        Self { sent, over, received, threads: [sender, receiver].map(Result::unwrap), fates: fates.unwrap() }
+        let threads = [sender, receiver].map(Result::unwrap);
+        Self { sent, over, all_sent, received, threads, fates, watcher: watcher.unwrap() }
     }
 
     /// Returns the number of datagrams queued.
@@ -208,13 +213,23 @@ impl Stream {
         self.received(|received| received.numbers.range(number..).next().is_some())
     }
 
+    /// Waits until this outcome is reported for this many datagrams.
+    pub(crate) fn reports(&self, outcome: Fate, count: usize) {
+        until("the outcomes are reported", || {
+            let fates = self.fates.lock().unwrap();
+            fates.values().filter(|fates| fates.last() == Some(&outcome)).count() >= count
+        });
+    }
+
     /// Stops sending. Returns the outcomes once all are known or the connection is closed.
     pub(crate) fn stop(self) -> (u64, BTreeMap<u64, Vec<Fate>>, Received) {
         self.over.store(true, Ordering::SeqCst);
         let [sender, receiver] = self.threads;
         sender.join().unwrap();
-        let fates = self.fates.join().unwrap();
+        self.all_sent.store(true, Ordering::SeqCst);
+        self.watcher.join().unwrap();
         receiver.join().unwrap();
+        let fates = std::mem::take(&mut *self.fates.lock().unwrap());
         let received = std::mem::take(&mut *self.received.lock().unwrap());
         (self.sent.load(Ordering::SeqCst), fates, received)
     }
