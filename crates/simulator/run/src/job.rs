@@ -277,6 +277,7 @@ impl Job {
     }
 
     /// Runs by the clock of a lab. A separate thread writes the files, so that a slow disk does not delay packets.
+    #[expect(clippy::disallowed_methods, reason = "a thread for the disk")]
     fn simulate_and_write_apart<O: Observer>(
         &self,
         observer: O,
