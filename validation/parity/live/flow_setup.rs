@@ -84,7 +84,7 @@ pub(crate) fn flow_setup(scenario: &Scenario, flow: &Flow, link: &Link, dtls: bo
             let (endpoints, dtls_overhead) = endpoints(flow, &options.carrier.connection, flow_start.clocks, dtls)?;
             (dccp_cut(&options.carrier.connection), IP_HEADER - dtls_overhead as i32, Some(Box::new(endpoints)))
         }
-        Transport::Tcp(_) | Transport::Agent(_) => {
+        Transport::Tcp(_) | Transport::Agent(_) | Transport::External(_) => {
             return Err(unsupported("its transport is neither `dccp` nor `udp`".to_owned()));
         }
     };

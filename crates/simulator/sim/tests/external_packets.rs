@@ -26,6 +26,7 @@ transport = { kind = "udp" }
 source = { kind = "cbr", rate = "1Mbps", size = "1000B" }
 "#;
 
+#[expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 fn loaded() -> Loaded {
     load("lab.toml", SCENARIO, &[], &NoFiles).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Addresses of flows: both ends of each flow have an address of their own, so that a packet belongs to one flow.
+//! Addresses of flows: each flow has two private addresses, so that a packet belongs to one flow.
 
 use std::net::Ipv4Addr;
 

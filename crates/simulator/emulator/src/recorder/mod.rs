@@ -37,7 +37,7 @@ pub struct PacketEvent {
     pub arrived_at: Instant,
     /// Size of the packet, in IP bytes.
     pub size: u32,
-    /// The packet; empty if no sink [needs it](PacketSink::NEEDS_BYTES).
+    /// The packet; empty if no sink needs it.
     pub bytes: Vec<u8>,
     /// Kind of the event.
     pub kind: PacketEventKind,
