@@ -27,7 +27,7 @@ fn flow(name: &str, keys: &str) -> String {
 /// Runs a lab in this folder. Returns its output.
 fn lab(place: &Path, scenario: &str, arguments: &[&str]) -> Output {
     fs::write(place.join("lab.toml"), scenario).unwrap();
-    let mut command = headway(&["lab", "lab.toml", "--quiet", "--bound", NO_BOUND]);
+    let mut command = headway(&["lab", "lab.toml", "--quiet"]);
     command.args(arguments).current_dir(place).output().unwrap()
 }
 
@@ -53,7 +53,7 @@ fn programs_kernel_tcp_and_simulated_flows_share_a_link() {
             "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\" }",
         ),
     ];
-    let result = json(&lab(place.path(), &scenario.concat(), &["--json", "--trace", "pcapng"]));
+    let result = json(&lab(place.path(), &scenario.concat(), &["--bound", NO_BOUND, "--json", "--trace", "pcapng"]));
     let flows = &result["summary"]["flows"];
     assert_eq!(flows[0]["sent_packets"], 1, "one datagram");
     assert!(flows[1]["goodput_bps"].as_f64().unwrap() > 1e6, "{flows}");
@@ -80,7 +80,7 @@ fn a_program_reaches_the_server_of_its_flow_and_nothing_else() {
                   print(peer[0], c.recv(9).decode())\\\"";
     let program = "bash -c 'echo hello > /dev/tcp/{to}/5000; ls /sys/class/net; ! timeout 0.2 bash -c \\\": > /dev/tcp/8.8.8.8/53\\\"'";
     let scenario = LINK.to_owned() + &flow("tcp", &format!("program = \"{program}\"\nserver = \"{server}\""));
-    json(&lab(place.path(), &scenario, &["--json"]));
+    json(&lab(place.path(), &scenario, &["--bound", NO_BOUND, "--json"]));
     let log = |name: &str| fs::read_to_string(place.path().join("out/lab/programs").join(name)).unwrap();
     assert_eq!(log("tcp.server.log"), "100.64.0.1 hello\n\n");
     let program = log("tcp.log");
@@ -98,7 +98,7 @@ fn the_exit_status_names_failed_programs() {
     let scenario = LINK.to_owned()
         + &flow("fails", "program = \"exit 3\"")
         + &flow("endless", "program = \"sleep 1h & sleep 1h\"\nstop = \"1s\"");
-    let out = lab(place.path(), &scenario, &[]);
+    let out = lab(place.path(), &scenario, &["--bound", NO_BOUND]);
     let errors = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{errors}");
     assert!(errors.contains("flow \"fails\": the program ended with exit status: 3"), "{errors}");
