@@ -126,7 +126,8 @@ pub struct ReadingChecks {
     pub trend: Vec<Check>,
     /// Contradiction because of which the claim cannot hold; `None` if there is none.
     pub explain: Option<Explain>,
-    /// Results under other assumptions that the reading changes. They do not affect the verdict.
+    /// Results under other assumptions ([`Claim::additional`]), with only the checks that this reading changes. They do
+    /// not affect the verdict.
     pub additional: Option<Explain>,
 }
 

@@ -143,8 +143,8 @@ pub struct UnderReading {
     pub ci95: Option<f64>,
     /// Reason for the verdict.
     pub reason: String,
-    /// Results under other assumptions that the reading changes; empty if there are none. They do not affect the
-    /// verdict.
+    /// Results of the checks under other assumptions ([`Claim::additional`](crate::Claim::additional)) that this
+    /// reading changes; empty if there are none. They do not affect the verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub additional: String,
     /// Results of the claim's checks, or of the checks that show a contradiction.

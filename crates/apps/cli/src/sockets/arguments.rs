@@ -85,7 +85,8 @@ pub(crate) struct RecvOptions {
     /// Format of the datagrams in the output.
     #[arg(long, value_name = "FRAMING", default_value = "raw", requires = "out")]
     pub(crate) framing: Framing,
-    /// Forward each datagram to this UDP address. Each sender gets a separate source port.
+    /// Forward each datagram to this UDP address. Each sender gets a separate source port. Datagrams that arrive at
+    /// such a port are discarded.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "out")]
     pub(crate) to: Option<String>,
     /// Exit when the first connection ends.
@@ -114,7 +115,8 @@ pub(crate) enum Framing {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("trust").required(true).args(["fingerprint", "any", "insecure"]))]
 pub(crate) struct TrustOptions {
-    /// Accept only a peer with this certificate fingerprint, as printed by the peer. May be repeated.
+    /// Accept only a peer with this certificate fingerprint, as printed by the peer. May be repeated. One of
+    /// --fingerprint, --any and --insecure is required.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["any", "insecure"])]
     pub(crate) fingerprint: Vec<Fingerprint>,
     /// Accept any peer. This protects against eavesdropping but not against a man in the middle.
@@ -235,20 +237,20 @@ pub(crate) struct QueueOptions {
 /// Properties of datagrams to which no rule applies.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MediaOptions {
-    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b. A matching rule of `headway
-    /// relay` has precedence.
+    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b. In `headway relay` a matching
+    /// rule has precedence.
     #[arg(long, value_name = "KIND", value_parser = kind, default_value = "data")]
     pub(crate) kind: MediaKind,
-    /// Priority of the datagrams, from 0 (highest) to 255. A matching rule of `headway relay` has precedence.
+    /// Priority of the datagrams, from 0 (highest) to 255. In `headway relay` a matching rule has precedence.
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
-    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue. A matching rule of
-    /// `headway relay` has precedence [default: unlimited].
+    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue. In `headway
+    /// relay` a matching rule has precedence [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
     /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
-    /// score, patient, priority or edf. It orders and drops datagrams as the send queue of this name. A matching rule
-    /// of `headway relay` has precedence [default: the method of --queue].
+    /// score, patient, priority or edf. It orders and drops datagrams as the `send_queue` of this kind in a scenario.
+    /// In `headway relay` a matching rule has precedence [default: the method of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) method: Option<QueueMethod>,
 }

@@ -52,7 +52,8 @@ const SLICE: Duration = Duration::from_millis(200);
 pub struct LabOptions {
     /// Program that calls [`run_init`](crate::run_init) with the arguments after `shell-init`.
     pub program: PathBuf,
-    /// Maximum 99th percentile of the release error in a valid run.
+    /// Maximum 99th percentile of the release error in a valid run. The release error is the time from the departure of
+    /// a packet from its last link until the kernel has accepted it.
     pub bound: Duration,
     /// Folder of the output of programs: `FLOW.log` and `FLOW.server.log`.
     pub logs: PathBuf,

@@ -7,7 +7,8 @@ use serde::Serialize;
 /// Longest stall of the lab in a valid run, in bounds of the release error.
 const MAX_STALL: u64 = 100;
 
-/// Timing of a run in a lab, and packets that were lost outside the links.
+/// Timing errors of a run in a lab (a scenario in wall-clock time, with real programs), and packets that were lost
+/// outside its simulated links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabReport {
     /// Elapsed time, in s.
@@ -31,7 +32,7 @@ pub struct LabReport {
     pub other_packets: u64,
     /// Programs that failed: the flow and the reason. They do not make the timing invalid.
     pub failures: Vec<String>,
-    /// Maximum 99th percentile of the release error in a valid run, in s.
+    /// Maximum 99th percentile of [`release_error_s`](Self::release_error_s) in a valid run, in s.
     pub bound_s: f64,
     /// Reasons why the run does not represent the links; empty if the run is valid.
     pub faults: Vec<String>,

@@ -59,7 +59,8 @@ pub struct ShellOptions {
     /// Program that calls [`run_init`] with the arguments after `shell-init`, and [`run_guard`] with those after
     /// `shell-guard`.
     pub program: PathBuf,
-    /// Maximum 99th percentile of the release error in a valid run.
+    /// Maximum 99th percentile of the release error in a valid run. The release error is the time from the departure of
+    /// a packet from the link until the kernel has accepted it.
     pub bound: Duration,
     /// Ports of the gateway that are forwarded to the same ports of this machine's loopback address, TCP and UDP.
     pub host_ports: Vec<u16>,

@@ -17,7 +17,7 @@ pub struct ShellReport {
     pub uplink: PathReport,
     /// Direction into the namespace.
     pub downlink: PathReport,
-    /// Maximum 99th percentile of the release error in a valid run, in s.
+    /// Maximum 99th percentile of [`PathReport::release_error_s`] in a valid run, in s.
     pub bound_s: f64,
     /// Reasons why the run does not represent the link; empty if the run is valid.
     pub faults: Vec<String>,

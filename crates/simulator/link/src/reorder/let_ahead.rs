@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is not delayed; with 0 all packets are delayed.
+    /// Probability that a packet is not delayed, if `gap` permits it; with 0 all packets are delayed.
     pub probability: Probability,
     /// Additional delay of the packets that are delayed; above 0s.
     pub by: Duration,

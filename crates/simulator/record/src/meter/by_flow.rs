@@ -112,7 +112,7 @@ impl ByFlow {
         self.counts_mut(flow).copied += 1;
     }
 
-    /// Records that a packet of the flow was dropped at `now`, before its transmission.
+    /// Records that a packet of the flow was dropped at `now`, before the link transmitted it.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
@@ -126,7 +126,7 @@ impl ByFlow {
         }
     }
 
-    /// Records that a packet of the flow was lost at `now`, after its transmission.
+    /// Records that the channel lost a packet of the flow at `now`, after the link had transmitted it.
     pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;

@@ -104,8 +104,8 @@ pub struct TfrcExpert {
     pub segment: Segment,
     /// Weight of the old average in R and `R_sqmean`, from 0 to 0.999 (q of RFC 5348 section 4.3; ns-2 `df_`).
     pub rtt_filter: f64,
-    /// Whether a round trip measured by the handshake is averaged with the first sample, with the weight `rtt_filter`.
-    /// If not, the first sample replaces it.
+    /// Whether the first sample is averaged with the round trip of the handshake, which then has the weight
+    /// `rtt_filter`. If not, the first sample replaces the handshake's round trip.
     pub handshake_rtt_counts: bool,
     /// Definition of `t_RTO`.
     pub t_rto: RtoRule,
