@@ -222,16 +222,13 @@ fn probability(value: f64) -> Probability {
 }
 
 impl Options {
-    /// Checks that early drops are possible: `min_threshold` is at most `max_threshold` and `limit`. An automatic
-    /// threshold counts with its minimum.
+    /// Checks that a written `min_threshold` is at most `max_threshold` and `limit`, so that early drops are possible. A
+    /// study that varies `limit` may set it below the automatic threshold: RED then drops like DropTail, as in ns-2.
     fn check_thresholds(&self) -> Result<(), OptionError> {
-        let automatic = Threshold::Packets(LEAST_AUTOMATIC_THRESHOLD);
-        let written = self.min_threshold.filter(|threshold| self.units(*threshold) > 0.0);
-        let low = written.unwrap_or(automatic);
-        let name = if written.is_some() { "min_threshold," } else { "the automatic min_threshold, at least" };
-        let high = self.max_threshold.filter(|threshold| self.units(*threshold) > 0.0);
-        if let Some(high) = high.filter(|high| self.units(low) > self.units(*high)) {
-            let message = format!("{high} is below {name} {low}; expected at least {low}");
+        let is_written = |threshold: &Threshold| self.units(*threshold) > 0.0;
+        let Some(low) = self.min_threshold.filter(is_written) else { return Ok(()) };
+        if let Some(high) = self.max_threshold.filter(is_written).filter(|high| self.units(low) > self.units(*high)) {
+            let message = format!("{high} is below min_threshold, {low}; expected at least {low}");
             return Err(OptionError::new("max_threshold", message));
         }
         let limit = match self.limit {
@@ -240,8 +237,8 @@ impl Options {
         };
         if self.units(low) > self.units(limit) {
             let message = format!(
-                "{} is below {name} {low}, so that RED drops and marks nothing early; expected at least {low}, or a \
-                 min_threshold of at most {limit}",
+                "{} is below min_threshold, {low}, so that RED drops and marks nothing early; expected at least {low}, or \
+                 a min_threshold of at most {limit}",
                 self.limit
             );
             return Err(OptionError::new("limit", message));
