@@ -67,8 +67,9 @@ pub(crate) enum Command {
     Schema,
 }
 
+/// Scenario and record of `headway run` and `headway lab`.
 #[derive(Debug, Args)]
-pub(crate) struct RunOptions {
+pub(crate) struct RecordOptions {
     /// Scenario file.
     pub(crate) scenario: PathBuf,
     /// Seed of the random number generators [default: the seed of the scenario].
@@ -85,48 +86,35 @@ pub(crate) struct RunOptions {
     /// (`perfetto`). May be repeated.
     #[arg(long = "trace", value_name = "FORMAT", value_parser = trace_format())]
     pub(crate) traces: Vec<TraceFormat>,
-    /// Print the summary as JSON instead of tables.
+    /// Print the result as JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Do not show progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) record: RecordOptions,
     /// Number of worker threads for scenarios with `[vary]`, from 1 to 65535 [default: one per core].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Repeat runs of `[vary]` that are already complete in the folder. A scenario without `[vary]` always runs.
     #[arg(long)]
     pub(crate) again: bool,
-    /// Do not show progress.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 pub(crate) struct LabOptions {
-    /// Scenario file.
-    pub(crate) scenario: PathBuf,
-    /// Seed of the random number generators of the links and of simulated flows [default: the seed of the scenario].
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Override a key of the scenario, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) overrides: Vec<String>,
-    /// Folder for the record [default: out/NAME, with the name of the scenario].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Also write a packet trace, such as `pcapng`: a capture of all links for Wireshark. The formats are those of
-    /// `headway run`. May be repeated.
-    #[arg(long = "trace", value_name = "FORMAT", value_parser = trace_format())]
-    pub(crate) traces: Vec<TraceFormat>,
+    #[command(flatten)]
+    pub(crate) record: RecordOptions,
     /// Maximum timing error of a valid run: the 99th percentile of the time by which packets are released later than
     /// the links compute. The run is also not valid if the lab stalls for 100 times as long.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
-    /// Print the report and the summary as JSON instead of tables.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Do not show progress.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -55,8 +55,8 @@ struct LabResult<'a> {
 
 pub(crate) fn lab(options: &Arguments) -> Result<ExitCode, Failure> {
     let failed = |error: LabError| Failure::Lab(error.to_string());
-    let overrides = sets::overrides(&sets::seed(options.seed), &options.overrides)?;
-    let text = ScenarioText { overrides, ..ScenarioText::read(&options.scenario, [])? };
+    let overrides = sets::overrides(&sets::seed(options.record.seed), &options.record.overrides)?;
+    let text = ScenarioText { overrides, ..ScenarioText::read(&options.record.scenario, [])? };
     let document = Document::read(&text.file, &text.text, &text.overrides)?;
     let plan = document.plan(&[])?;
     let [one] = plan.runs.as_slice() else {
@@ -65,8 +65,8 @@ pub(crate) fn lab(options: &Arguments) -> Result<ExitCode, Failure> {
     };
     let Loaded { scenario, resolved_toml: resolved, warnings } = document.load_run(one, &text.files)?;
     warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));
-    let folder = run::folder(options.out.as_deref(), &scenario.name);
-    run::keep_scenario(&options.scenario, &text.text, &folder, &resolved)?;
+    let folder = run::folder(options.record.out.as_deref(), &scenario.name);
+    run::keep_scenario(&options.record.scenario, &text.text, &folder, &resolved)?;
     let program =
         std::env::current_exe().map_err(|error| Failure::Lab(format!("cannot find this program: {error}")))?;
     let options_of_lab = LabOptions { program, bound: options.bound, logs: folder.path(Folder::PROGRAMS) };
@@ -74,17 +74,25 @@ pub(crate) fn lab(options: &Arguments) -> Result<ExitCode, Failure> {
     let rights = LabRights::acquire().map_err(failed)?;
     interrupt::listen();
     let files = text.files.loaded();
-    let job =
-        Job { label: String::new(), scenario, resolved, folder, files, traces: options.traces.clone(), resumes: false };
-    let progress = Progress::of_time(job.scenario.duration, options.quiet);
+    let job = Job {
+        label: String::new(),
+        scenario,
+        resolved,
+        folder,
+        files,
+        traces: options.record.traces.clone(),
+        resumes: false,
+    };
+    let progress = Progress::of_time(job.scenario.duration, options.record.quiet);
     let mut pace = LabPace { rights, scenario: &job.scenario, options: options_of_lab, lab: None, report: None };
     let (summary, findings) = job.run_paced(&progress, &mut pace)?;
     progress.finish();
     if summary.complete {
         interrupt::exit_on_signal(RECORDED);
     }
-    let report = pace.report.unwrap_or_else(|| Ok(LabReport::default())).map_err(failed)?;
-    if options.json {
+    let Some(report) = pace.report else { return Err(Failure::Interrupted) };
+    let report = report.map_err(failed)?;
+    if options.record.json {
         output::json(&LabResult { lab: &report, summary: &summary })?;
     } else {
         output::text(&format!("{}{}", run::plain(&job, &summary, &findings), plain(&report)))?;

@@ -30,8 +30,8 @@ struct RunResult {
 }
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
-    let overrides = sets::overrides(&sets::seed(options.seed), &options.overrides)?;
-    let text = ScenarioText { overrides, ..ScenarioText::read(&options.scenario, [])? };
+    let overrides = sets::overrides(&sets::seed(options.record.seed), &options.record.overrides)?;
+    let text = ScenarioText { overrides, ..ScenarioText::read(&options.record.scenario, [])? };
     let document = Document::read(&text.file, &text.text, &text.overrides)?;
     match document.plan(&[])?.runs.as_slice() {
         [run] => {
@@ -46,21 +46,21 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
 fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<(), Failure> {
     let ScenarioText { text, files, .. } = text;
     loaded.warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));
-    let folder = folder(options.out.as_deref(), &loaded.scenario.name);
-    keep_scenario(&options.scenario, text, &folder, &loaded.resolved_toml)?;
-    let (files, traces) = (files.loaded(), options.traces.clone());
+    let folder = folder(options.record.out.as_deref(), &loaded.scenario.name);
+    keep_scenario(&options.record.scenario, text, &folder, &loaded.resolved_toml)?;
+    let (files, traces) = (files.loaded(), options.record.traces.clone());
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
     // Before this point a signal ends the program, as there is no result to keep. After it, no partial file remains.
     interrupt::listen();
-    let progress = Progress::of_time(job.scenario.duration, options.quiet);
+    let progress = Progress::of_time(job.scenario.duration, options.record.quiet);
     let (summary, findings) =
-        if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_with_findings(&progress)? };
+        if options.record.json { (job.run(&progress)?, Vec::new()) } else { job.run_with_findings(&progress)? };
     progress.finish();
     if summary.complete {
         interrupt::exit_on_signal(RECORDED);
     }
-    output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
+    output::text(&if options.record.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     let complete = summary.complete;
     // The program exits soon. Freeing the memory of thousands of flows would delay the exit.
     std::mem::forget((job, summary));
@@ -68,14 +68,14 @@ fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<
 }
 
 fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
-    let progress = Progress::of_runs(options.quiet);
+    let progress = Progress::of_runs(options.record.quiet);
     // While the runs are read, the first signal ends the program, as there is no result to keep.
     let sweep = Arc::new(Sweep::read(text, &[], true, &())?);
     interrupt::listen();
-    let out = folder(options.out.as_deref(), sweep.name());
-    let threads = Threads { jobs: options.jobs, traces: options.traces.clone(), again: options.again };
+    let out = folder(options.record.out.as_deref(), sweep.name());
+    let threads = Threads { jobs: options.jobs, traces: options.record.traces.clone(), again: options.again };
     let outcome = sweep::run(&sweep, out.clone(), &threads, &sweep::Request::default(), progress)?;
-    if options.json {
+    if options.record.json {
         let runs = sweep.tasks().into_iter().zip(sweep.folders(&out));
         let runs = runs.filter(|(_, folder)| folder.path(Folder::SUMMARY).exists());
         let of_run = |(task, folder): (Task, Folder)| {

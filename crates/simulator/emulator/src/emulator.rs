@@ -7,7 +7,7 @@
 //! All times derive from the times that are passed in, not from when the caller polls. [`Departure::at`] is the
 //! departure time of a packet, regardless of how late the caller polls.
 
-use headway_engine::{Class, Moment, Ties};
+use headway_engine::{Moment, Ties};
 use headway_link::{Config, DroppedPacket, Handle, Handler, Item, PortSample, Ports};
 use headway_record::{DropCounts, LinkLabel, LinkSummary, Measured};
 use headway_units::{DropCause, Dscp, Ecn, Instant};
@@ -264,12 +264,7 @@ impl<T: Default + Clone> Emulator<T> {
 
     /// Returns the current moment, in the order of a source's events in the simulator.
     fn moment(&mut self) -> Moment {
-        let sum_s = self.now.as_secs_f64();
-        let events = &mut self.ports.events;
-        match events.ties {
-            Ties::Scheduled => Moment::scheduled(sum_s, events.places.next()),
-            Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
-        }
+        self.ports.events.external_moment(self.now)
     }
 
     /// Handles all events before `until`.

@@ -11,6 +11,8 @@ mod clients;
 #[cfg(target_os = "linux")]
 mod driver;
 #[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
 mod ip_header;
 #[cfg(target_os = "linux")]
 mod lab;

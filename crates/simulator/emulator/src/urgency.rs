@@ -44,7 +44,9 @@ impl Urgency {
 
     /// Makes this thread an ordinary one.
     pub(crate) fn lower(&mut self) {
-        self.is_urgent = false;
+        if !std::mem::take(&mut self.is_urgent) {
+            return;
+        }
         // A nice value of 0.
         if let Ok(middle) = ThreadPriorityValue::try_from(50) {
             let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);

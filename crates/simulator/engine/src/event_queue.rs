@@ -3,7 +3,7 @@
 //! The queue applies the order that [`Moment`] defines; equal moments are ordered by class and number of the actor. The
 //! order of insertion has no influence: a link that schedules early and one that schedules late give the same run.
 
-use crate::{Actor, Moment, Places, Ties};
+use crate::{Actor, Class, Moment, Places, Ties};
 use headway_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -179,6 +179,15 @@ impl EventQueue {
             self.tune();
         }
         Some((at, actor))
+    }
+
+    /// Returns a new moment at `now`, in the order of a source's events: for packets from outside the simulation.
+    pub fn external_moment(&mut self, now: Instant) -> Moment {
+        let sum_s = now.as_secs_f64();
+        match self.ties {
+            Ties::Scheduled => Moment::scheduled(sum_s, self.places.next()),
+            Ties::Drawn => Moment::in_class(now, sum_s, Class::Source),
+        }
     }
 
     /// Returns the time of the next event.

@@ -309,8 +309,7 @@ impl Job {
                 sender.send(slice).map_err(|_| Error::Stopped)
             });
             drop(sender);
-            // The thread does not panic.
-            writer.join().unwrap_or(Ok(()))?;
+            writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             simulated
         })
     }

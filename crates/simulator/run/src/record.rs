@@ -45,7 +45,11 @@ impl Folder {
         let pictures = figure_names().flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")));
         let inputs = self.checksums().unwrap_or_default();
         let names = inputs.names().map(str::to_owned).chain(pictures).chain(Self::own().map(str::to_owned));
-        self.remove(names.flat_map(|name| [partial(&name), name]))
+        self.remove(names.flat_map(|name| [partial(&name), name]))?;
+        let programs = Self(self.path(Self::PROGRAMS));
+        let logs = std::fs::read_dir(&programs.0).into_iter().flatten().flatten();
+        let logs = logs.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.ends_with(".log"));
+        programs.remove(logs)
     }
 
     /// Writes a copy of a file that the scenario names, at the same relative path. Returns `None` without writing if

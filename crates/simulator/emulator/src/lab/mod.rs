@@ -17,6 +17,7 @@ pub use report::LabReport;
 use crate::ip_header::{IpHeader, set_ecn};
 use crate::namespace;
 use crate::shell::ShellError;
+use crate::shell::device::mtu;
 use crate::spin::Spin;
 use crate::urgency::{Urgency, cpu_time};
 use crate::waiter::Waiter;
@@ -35,10 +36,6 @@ use std::path::PathBuf;
 
 /// Maximum number of flows with real ends. Each has up to two threads and two processes.
 const MAX_FLOWS: usize = 1000;
-/// MTU of the devices, in bytes (RFC 894), unless a link has an MTU.
-const DEFAULT_MTU: u32 = 1500;
-/// Range of the MTU of an IPv4 device in Linux, in bytes (RFC 791 section 3.2).
-const MTUS: std::ops::RangeInclusive<u32> = 68..=65_535;
 /// Maximum number of packets on the links: 200 MB of Ethernet packets. Further packets are dropped, and the run is not
 /// valid.
 const MAX_PACKETS: usize = 1 << 17;
@@ -149,7 +146,7 @@ impl Lab {
                 ExternalOptions::KernelTcp(tcp) => {
                     let connection = KernelTcp::prepare(from, to, address(number, End::To), &tcp.congestion);
                     let failed = |error| LabError::KernelTcp { flow: flow.name.clone(), error };
-                    Ends::KernelTcp(connection?.map_err(failed)?)
+                    Ends::KernelTcp(connection.map_err(failed)?)
                 }
                 ExternalOptions::Program(programs) => {
                     let command = |text: &str, node: &Node, log: &str| ProgramCommand {
@@ -387,9 +384,7 @@ fn create_nodes(scenario: &Scenario, described: &[(usize, &Flow)]) -> Result<(Ve
         pairs.entry(flow.from).or_default().push([from, to]);
         pairs.entry(flow.to).or_default().push([to, from]);
     }
-    let mtus = scenario.links.iter().filter_map(|link| link.config.mtu);
-    let mtu = mtus.map(|mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)).min();
-    let mtu = mtu.unwrap_or(DEFAULT_MTU).clamp(*MTUS.start(), *MTUS.end());
+    let mtu = mtu(scenario.links.iter().map(|link| &*link.config));
     let numbers: BTreeMap<usize, usize> = pairs.keys().enumerate().map(|(number, node)| (*node, number)).collect();
     let nodes = pairs.into_values().map(|pairs| Node::new(pairs, mtu)).collect::<Result<_, _>>()?;
     let flows = described.iter().map(|(index, flow)| ExternalFlow {

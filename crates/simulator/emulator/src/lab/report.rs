@@ -1,11 +1,9 @@
 //! The report of a lab: its timing, and whether the run represents the links.
 
+use crate::faults::faults;
 use headway_record::DelaySummary;
-use headway_units::{Duration, counted};
+use headway_units::Duration;
 use serde::Serialize;
-
-/// Longest stall of the lab in a valid run, in bounds of the release error.
-const MAX_STALL: u64 = 100;
 
 /// Timing errors of a run in a lab (a scenario in wall-clock time, with real programs), and packets that were lost
 /// outside its simulated links.
@@ -43,27 +41,12 @@ pub struct LabReport {
 impl LabReport {
     /// Sets the faults that follow from the other fields.
     pub(super) fn with_faults(mut self, bound: Duration) -> Self {
-        let mut faults = Vec::new();
-        if let Some(error) = &self.release_error_s
-            && error.p99 > bound.as_secs_f64()
-        {
-            let p99 = Duration::from_secs_f64(error.p99);
-            faults.push(format!("the 99th percentile of the release error is {p99}, above the bound of {bound}"));
-        }
-        let max_stall = bound.saturating_mul(MAX_STALL);
-        if self.longest_stall_s > max_stall.as_secs_f64() {
-            let stall = Duration::from_secs_f64(self.longest_stall_s);
-            faults.push(format!("the lab did not run for {stall}; at most {max_stall} is valid"));
-        }
-        for (count, what) in [
-            (self.no_room_packets, "dropped because the memory of the lab was full"),
-            (self.unsent_packets, "refused by the kernel after the links"),
-            (self.unread_packets, "dropped by the kernel before the links"),
-        ] {
-            if count > 0 {
-                faults.push(format!("{} {what}", counted(count, "packet")));
-            }
-        }
+        let lost = [
+            (self.no_room_packets, "packet", "dropped because the memory of the lab was full"),
+            (self.unsent_packets, "packet", "refused by the kernel after the links"),
+            (self.unread_packets, "packet", "dropped by the kernel before the links"),
+        ];
+        let faults = faults(bound, self.release_error_s.as_ref(), "the lab", self.longest_stall_s, &lost);
         (self.valid, self.faults, self.bound_s) = (faults.is_empty(), faults, bound.as_secs_f64());
         self
     }

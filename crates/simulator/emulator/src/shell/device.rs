@@ -2,6 +2,7 @@
 
 use super::block::{Block, LINK_PREFIX, Side};
 use super::error::ShellError;
+use headway_link::Config;
 use rtnetlink::packet_route::link::LinkMessage;
 use rtnetlink::{Error, Handle, LinkUnspec, RouteMessageBuilder};
 use std::fmt;
@@ -12,6 +13,10 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Number of packets that the kernel holds until the emulator reads them. Packets above it are lost.
 const QUEUE_PACKETS: u32 = 10_000;
+/// MTU of the devices, in bytes (RFC 894), unless a link has an MTU.
+const DEFAULT_MTU: u32 = 1500;
+/// Range of the MTU of an IPv4 device in Linux, in bytes (RFC 791 section 3.2).
+const MTUS: std::ops::RangeInclusive<u32> = 68..=65_535;
 /// Prefix length of an address without a network.
 const HOST_PREFIX: u8 = 32;
 
@@ -25,6 +30,13 @@ impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// Returns the MTU of the devices at the ends of these directions: the smallest one.
+pub(crate) fn mtu<'a>(directions: impl Iterator<Item = &'a Config>) -> u32 {
+    let mtus = directions.filter_map(|config| config.mtu);
+    let least = mtus.map(|mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)).min();
+    least.unwrap_or(DEFAULT_MTU).clamp(*MTUS.start(), *MTUS.end())
 }
 
 /// Creates the outer device of a new shell in the network namespace of this thread, without an address.
@@ -60,25 +72,15 @@ pub(crate) fn create(name: &str) -> io::Result<Device> {
 /// Configures the device of a node in the network namespace of this thread: for each pair of an own address and that of
 /// a peer, the own address and a route to the peer. The loopback device is set up.
 pub(crate) fn configure_node(device: &Device, pairs: &[[Ipv4Addr; 2]], mtu: u32) -> Result<(), ShellError> {
-    let failed = |what: &str, reason: String| ShellError::Configure { what: format!("{what} {}", device.name), reason };
-    // Otherwise the kernel sends router solicitations over the link. Fails on systems without IPv6.
-    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", device.name), "1");
-    let interface = device.tun.if_index().map_err(|error| failed("the index of", error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(ShellError::Link)?;
-    runtime.block_on(async {
-        let (connection, netlink, _) = rtnetlink::new_connection().map_err(ShellError::Link)?;
-        runtime.spawn(connection);
-        let up = LinkUnspec::new_with_name("lo").up().build();
-        set(&netlink, up).await.map_err(|error| failed("the loopback device next to", error.to_string()))?;
-        let up = LinkUnspec::new_with_index(interface).mtu(mtu).txqueuelen(QUEUE_PACKETS).up().build();
-        set(&netlink, up).await.map_err(|error| failed("the MTU of", error.to_string()))?;
+    configure_with(device, mtu, async |netlink, interface| {
+        set_loopback_up(netlink, device).await?;
         for [own, peer] in pairs {
             let add = netlink.address().add(interface, (*own).into(), HOST_PREFIX);
-            add.execute().await.map_err(|error| failed("an address of", error.to_string()))?;
+            add.execute().await.map_err(|error| refused("an address of", device, &error))?;
             let route = RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(*peer, HOST_PREFIX);
             let route = route.output_interface(interface).pref_source(*own).build();
             let add = netlink.route().add(route);
-            add.execute().await.map_err(|error| failed("a route of", error.to_string()))?;
+            add.execute().await.map_err(|error| refused("a route of", device, &error))?;
         }
         Ok(())
     })
@@ -87,27 +89,17 @@ pub(crate) fn configure_node(device: &Device, pairs: &[[Ipv4Addr; 2]], mtu: u32)
 /// Configures the device of a shell at this side, in the network namespace of this thread. The inner side gets a default
 /// route, and its loopback device is set up. The outer side gets a route to the shells inside this one.
 pub(super) fn configure(device: &Device, block: Block, side: Side, mtu: u32) -> Result<(), ShellError> {
-    let failed = |what: &str, reason: String| ShellError::Configure { what: format!("{what} {}", device.name), reason };
-    // Otherwise the kernel sends router solicitations over the link. Fails on systems without IPv6.
-    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", device.name), "1");
     if side == Side::Outer && block.is_nested() {
         // This namespace is that of the shell around this one, and ends with it.
-        fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(|error| failed("forwarding for", error.to_string()))?;
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(|error| refused("forwarding for", device, &error))?;
     }
-    let interface = device.tun.if_index().map_err(|error| failed("the index of", error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(ShellError::Link)?;
-    runtime.block_on(async {
-        let (connection, netlink, _) = rtnetlink::new_connection().map_err(ShellError::Link)?;
-        runtime.spawn(connection);
-        let up = LinkUnspec::new_with_index(interface).mtu(mtu).txqueuelen(QUEUE_PACKETS).up().build();
-        set(&netlink, up).await.map_err(|error| failed("the MTU of", error.to_string()))?;
+    configure_with(device, mtu, async |netlink, interface| {
         let add = netlink.address().add(interface, block.address(side).into(), LINK_PREFIX);
-        add.execute().await.map_err(|error| failed("the address of", error.to_string()))?;
+        add.execute().await.map_err(|error| refused("the address of", device, &error))?;
         let route = RouteMessageBuilder::<Ipv4Addr>::new();
         let route = match side {
             Side::Inner => {
-                let up = LinkUnspec::new_with_name("lo").up().build();
-                set(&netlink, up).await.map_err(|error| failed("the loopback device next to", error.to_string()))?;
+                set_loopback_up(netlink, device).await?;
                 route.gateway(block.address(Side::Outer))
             }
             Side::Outer => {
@@ -119,8 +111,36 @@ pub(super) fn configure(device: &Device, block: Block, side: Side, mtu: u32) -> 
             }
         };
         let add = netlink.route().add(route.build());
-        add.execute().await.map_err(|error| failed("the route of", error.to_string()))
+        add.execute().await.map_err(|error| refused("the route of", device, &error))
     })
+}
+
+/// Sets a device up, then configures its addresses and routes.
+fn configure_with(
+    device: &Device,
+    mtu: u32,
+    configure: impl AsyncFnOnce(&Handle, u32) -> Result<(), ShellError>,
+) -> Result<(), ShellError> {
+    // Otherwise the kernel sends router solicitations over the link. Fails on systems without IPv6.
+    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", device.name), "1");
+    let interface = device.tun.if_index().map_err(|error| refused("the index of", device, &error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(ShellError::Link)?;
+    runtime.block_on(async {
+        let (connection, netlink, _) = rtnetlink::new_connection().map_err(ShellError::Link)?;
+        runtime.spawn(connection);
+        let up = LinkUnspec::new_with_index(interface).mtu(mtu).txqueuelen(QUEUE_PACKETS).up().build();
+        set(&netlink, up).await.map_err(|error| refused("the MTU of", device, &error))?;
+        configure(&netlink, interface).await
+    })
+}
+
+fn refused(what: &str, device: &Device, error: &impl fmt::Display) -> ShellError {
+    ShellError::Configure { what: format!("{what} {}", device.name), reason: error.to_string() }
+}
+
+async fn set_loopback_up(netlink: &Handle, device: &Device) -> Result<(), ShellError> {
+    let up = LinkUnspec::new_with_name("lo").up().build();
+    set(netlink, up).await.map_err(|error| refused("the loopback device next to", device, &error))
 }
 
 async fn set(netlink: &Handle, message: LinkMessage) -> Result<(), Error> {

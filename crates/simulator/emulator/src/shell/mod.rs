@@ -45,11 +45,6 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::SystemTime;
 
-/// MTU of the devices, in bytes (RFC 894), unless the link has an MTU.
-const DEFAULT_MTU: u32 = 1500;
-/// Range of the MTU of an IPv4 device in Linux, in bytes (RFC 791 section 3.2).
-const MTUS: std::ops::RangeInclusive<u32> = 68..=65_535;
-
 /// Port of name servers (RFC 1035 section 4.2).
 const DNS_PORT: u16 = 53;
 
@@ -121,7 +116,7 @@ impl Shell {
         sinks: Vec<Box<dyn PacketSink>>,
         command: &[OsString],
     ) -> Result<Self, ShellError> {
-        let mtu = mtu(directions.map(|(_, config)| &**config));
+        let mtu = device::mtu(directions.iter().map(|(_, config)| &***config));
         let is_user_namespace = namespace::acquire_rights()?;
         let nameserver = if is_user_namespace { None } else { name_server::on_loopback() };
         let (outer, (block, outer_device, ports)) =
@@ -318,11 +313,4 @@ fn init_command(program: &std::path::Path, nameserver: Option<Ipv4Addr>, command
 fn time_of_day() -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Duration::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// Returns the MTU of the devices: the smaller one of both directions.
-fn mtu(directions: [&Config; 2]) -> u32 {
-    let mtus = directions.into_iter().filter_map(|config| config.mtu);
-    let least = mtus.map(|mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)).min();
-    least.unwrap_or(DEFAULT_MTU).clamp(*MTUS.start(), *MTUS.end())
 }

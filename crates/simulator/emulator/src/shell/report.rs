@@ -2,11 +2,8 @@
 
 use super::path::PathReport;
 use crate::recorder::RecordError;
-use headway_units::{Duration, Instant, counted};
+use headway_units::{Duration, Instant};
 use serde::Serialize;
-
-/// Longest stall of the emulator in a valid run, in bounds of the release error.
-const MAX_STALL: u64 = 100;
 
 /// Report of a shell since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,20 +32,7 @@ impl ShellReport {
     ) -> Self {
         let mut faults: Vec<String> = unwritten.iter().map(ToString::to_string).collect();
         for (direction, report) in [("uplink", &uplink), ("downlink", &downlink)] {
-            if let Some(error) = &report.release_error_s
-                && error.p99 > bound.as_secs_f64()
-            {
-                let p99 = Duration::from_secs_f64(error.p99);
-                faults.push(format!(
-                    "{direction}: the 99th percentile of the release error is {p99}, above the bound of {bound}"
-                ));
-            }
-            let max_stall = bound.saturating_mul(MAX_STALL);
-            if report.longest_stall_s > max_stall.as_secs_f64() {
-                let stall = Duration::from_secs_f64(report.longest_stall_s);
-                faults.push(format!("{direction}: the emulator did not run for {stall}; at most {max_stall} is valid"));
-            }
-            for (count, noun, what) in [
+            let lost = [
                 (report.counts.no_room_packets, "packet", "dropped because the emulator's memory was full"),
                 (report.unsent_packets, "packet", "refused by the kernel after the link"),
                 (report.unread_packets, "packet", "dropped by the kernel before the link"),
@@ -57,11 +41,10 @@ impl ShellReport {
                     "event",
                     "not recorded because the captures and logs were written too slowly",
                 ),
-            ] {
-                if count > 0 {
-                    faults.push(format!("{direction}: {} {what}", counted(count, noun)));
-                }
-            }
+            ];
+            let release = report.release_error_s.as_ref();
+            let of_path = crate::faults::faults(bound, release, "the emulator", report.longest_stall_s, &lost);
+            faults.extend(of_path.into_iter().map(|fault| format!("{direction}: {fault}")));
         }
         let (valid, elapsed_s) = (faults.is_empty(), now.as_secs_f64());
         Self { elapsed_s, uplink, downlink, bound_s: bound.as_secs_f64(), faults, valid }

@@ -3,7 +3,7 @@
 use super::{RunError, Simulation};
 use crate::observe::Observer;
 use crate::transport::ExternalPacket;
-use headway_engine::{Class, Moment, Ties};
+use headway_engine::Moment;
 use headway_units::Instant;
 
 impl<O: Observer> Simulation<'_, O> {
@@ -34,18 +34,10 @@ impl<O: Observer> Simulation<'_, O> {
     /// Sends a packet of a flow whose endpoints are outside the simulation, at the time that the run has
     /// [reached](Self::advance). Packets of other flows, and all packets after the end, are ignored.
     pub fn inject(&mut self, packet: ExternalPacket) {
-        let Some(flow) = self.flows.get(packet.flow).filter(|_| !self.done && self.external.contains(&packet.flow))
-        else {
-            return;
-        };
+        let flow = self.flows.get(packet.flow).filter(|flow| !self.done && flow.transport.is_external());
+        let Some(flow) = flow else { return };
         let place = if packet.forward { flow.driver.forward } else { flow.driver.reverse };
-        let sum_s = self.now.as_secs_f64();
-        let events = self.network.events();
-        // The order of a source's events.
-        let now = match events.ties {
-            Ties::Scheduled => Moment::scheduled(sum_s, events.places.next()),
-            Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
-        };
+        let now = self.network.events().external_moment(self.now);
         self.network.inject_external(now, place, packet);
     }
 

@@ -91,6 +91,11 @@ impl Transport {
         Self::Clocked(Box::new(Clocked { transport: self, clocks }))
     }
 
+    /// Returns whether the endpoints are outside the simulation.
+    pub(crate) const fn is_external(&self) -> bool {
+        matches!(self, Self::External(_))
+    }
+
     /// Removes and returns the packets that have reached a program, in order of time.
     pub(crate) fn take_delivered(&mut self) -> Vec<ExternalPacket> {
         match self {
