@@ -400,6 +400,10 @@ fn errors_of_ordered_keys_name_both_keys_and_values() {
             "link[0].queue.max_threshold: 7.5packets is below min_threshold, 8packets; expected at least 8packets",
         ),
         (
+            queue("kind = \"red\", min_threshold = false, max_threshold = \"3packets\""),
+            "max_threshold: 3packets is below the automatic min_threshold, at least 5packets; expected at least 5packets",
+        ),
+        (
             queue("kind = \"red\", adaptive = \"aimd\", bottom = 0.6"),
             "link[0].queue.bottom: 0.6 is above top: expected at most 0.5",
         ),

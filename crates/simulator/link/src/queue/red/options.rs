@@ -222,20 +222,24 @@ fn probability(value: f64) -> Probability {
 }
 
 impl Options {
-    /// Checks that a written `min_threshold` is at most `max_threshold` and `limit`, so that early drops are possible. A
-    /// study that varies `limit` may set it below the automatic threshold: RED then drops like DropTail, as in ns-2.
+    /// Checks that `min_threshold` is at most `max_threshold`, and at most `limit` if it is written. A study that varies
+    /// `limit` may set it below the automatic threshold: RED then drops like DropTail, as in ns-2.
     fn check_thresholds(&self) -> Result<(), OptionError> {
         let is_written = |threshold: &Threshold| self.units(*threshold) > 0.0;
-        let Some(low) = self.min_threshold.filter(is_written) else { return Ok(()) };
+        let written = self.min_threshold.filter(is_written);
+        let (name, low) = match written {
+            Some(low) => ("min_threshold,", low),
+            None => ("the automatic min_threshold, at least", Threshold::Packets(LEAST_AUTOMATIC_THRESHOLD)),
+        };
         if let Some(high) = self.max_threshold.filter(is_written).filter(|high| self.units(low) > self.units(*high)) {
-            let message = format!("{high} is below min_threshold, {low}; expected at least {low}");
+            let message = format!("{high} is below {name} {low}; expected at least {low}");
             return Err(OptionError::new("max_threshold", message));
         }
         let limit = match self.limit {
             QueueSize::Packets(packets) => Threshold::Packets(packets as f64),
             QueueSize::Bytes(bytes) => Threshold::Bytes(bytes.count() as f64),
         };
-        if self.units(low) > self.units(limit) {
+        if written.is_some() && self.units(low) > self.units(limit) {
             let message = format!(
                 "{} is below min_threshold, {low}, so that RED drops and marks nothing early; expected at least {low}, or \
                  a min_threshold of at most {limit}",

@@ -276,6 +276,7 @@ fn each_bound_of_the_options_holds_on_both_sides() {
         &[
             |o| o.limit = QueueSize::Packets(5),
             |o| (o.limit, o.min_threshold) = (QueueSize::Packets(1), Some(Threshold::Packets(1.0))),
+            |o| (o.limit, o.min_threshold) = (QueueSize::Packets(4), None),
             |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(2500)), true),
             |o| (o.min_threshold, o.in_bytes) = (Some(Threshold::Bytes(1.0)), true),
             |o| o.min_threshold = Some(Threshold::Packets(15.0)),
@@ -302,7 +303,6 @@ fn each_bound_of_the_options_holds_on_both_sides() {
         &[
             ("limit", |o| o.limit = QueueSize::Packets(0)),
             ("limit", |o| o.limit = QueueSize::Packets(4)),
-            ("limit", |o| (o.limit, o.min_threshold) = (QueueSize::Packets(4), None)),
             ("limit", |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(2499)), true)),
             ("max_threshold", |o| (o.min_threshold, o.max_threshold) = (None, Some(Threshold::Packets(4.5)))),
             ("limit", |o| o.limit = QueueSize::Bytes(Bytes::new(9000))),
