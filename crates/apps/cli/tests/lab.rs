@@ -57,7 +57,7 @@ fn programs_kernel_tcp_and_simulated_flows_share_a_link() {
     let place = tempfile::tempdir().unwrap();
     // Column 10 of /proc/net/dev has the bytes sent by all flows from this node.
     let program = r#"exec bash -c 'echo hello > /dev/udp/{to}/5000; bytes() { awk "/headway:/ { print \$10 }" /proc/net/dev; }; \
-        until [ $(bytes) -gt 200000 ]; do sleep 0.01; done; touch done'"#;
+        until [ $(bytes) -gt 1000000 ]; do sleep 0.01; done; touch done'"#;
     let flows = [
         flow("echo", &format!("program = \"\"\"{}\"\"\"", program.replace('\\', "\\\\"))),
         flow("kernel", "transport = { kind = \"kernel-tcp\", congestion = \"reno\" }\nsource = { kind = \"ftp\" }"),
@@ -72,9 +72,9 @@ fn programs_kernel_tcp_and_simulated_flows_share_a_link() {
     let result: Value = serde_json::from_slice(&out.stdout).unwrap();
     let flows = &result["summary"]["flows"];
     assert_eq!(flows[0]["sent_packets"], 1, "one datagram");
-    // At most 200 kB take 160 ms, and the queue holds some of them.
-    assert!(flows[1]["received_packets"].as_u64().unwrap() > 50, "{flows}");
-    assert!(flows[2]["received_packets"].as_u64().unwrap() > 15, "{flows}");
+    // The node has sent 1 MB. A queue of 50 packets loses less than half of it.
+    assert!(flows[1]["received_packets"].as_u64().unwrap() > 300, "{flows}");
+    assert!(flows[2]["received_packets"].as_u64().unwrap() > 0, "{flows}");
     let link = &result["summary"]["links"][0];
     let sent: u64 = (0..3).map(|flow| flows[flow]["sent_packets"].as_u64().unwrap()).sum();
     assert_eq!(link["arrived_packets"].as_u64().unwrap(), sent, "all flows cross the link");
