@@ -106,6 +106,7 @@ class Flow(Part):
     """A sender and its receiver: `Flow("ftp", "r1", "r2", transport="tcp-cubic", source="ftp")`.
 
     `from_` is the sending node; its key in a file is `from`. With `count`, the flow has replicas.
+    `headway lab` starts the shell commands `program` and `server`; a simulation refuses such flows.
     """
 
     __slots__ = ()
@@ -116,8 +117,10 @@ class Flow(Part):
         from_: str,
         to: str,
         *,
-        transport: Options,
-        source: Options,
+        transport: Options | None = None,
+        source: Options | None = None,
+        program: str | None = None,
+        server: str | None = None,
         send_queue: Options | None = None,
         count: int | None = None,
         start: Times | None = None,

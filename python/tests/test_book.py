@@ -147,8 +147,8 @@ def test_results_of_the_queue_of_the_book():
     shares = [round(100 * share) for share in (custom["audio"], built_in["audio"], custom["video"], built_in["video"])]
     page = (ROOT / "docs/src/python.md").read_text()
     sound, sound_built_in, pictures, pictures_built_in = shares
-    assert f"sound {sound} % is on time, in place of {sound_built_in} %" in page
-    assert f"pictures {pictures} %, in place of {pictures_built_in} %" in page
+    assert f"{sound} % of the audio packets and {pictures} % of the video packets\nare on time." in page
+    assert f"With the scenario's `fifo` it is {sound_built_in} % and {pictures_built_in} %." in page
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

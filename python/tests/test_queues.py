@@ -163,5 +163,5 @@ def test_flows_that_accept_no_queue():
     with pytest.raises(ScenarioError, match="tcp-newreno has no rate controller") as caught:
         call(None, "tcp-newreno").run(queues={"call": Fifo})
     assert caught.value.key == "flow[call].send_queue"
-    with pytest.raises(ValueError, match="no flow 'cal'"):
+    with pytest.raises(ValueError, match='there is no flow "cal"; did you mean "call"'):
         call("fifo").run(queues={"cal": Fifo})
