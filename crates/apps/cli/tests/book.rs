@@ -32,7 +32,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("cluster", 3),
     ("ffmpeg", 1),
     ("minutes", 6),
-    ("namespaces", 10),
+    ("namespaces", 13),
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
