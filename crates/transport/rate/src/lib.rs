@@ -42,8 +42,8 @@ pub use none::{NoneOptions, NoneReceiver, NoneSender};
 pub use one_way::{ClockTracker, OneWayDelay};
 pub use rap::{RapOptions, RapReceiver, RapSender};
 pub use report::{
-    Arrival, Feedback, LossForm, LossInterval, Losses, Own, Report, ReportForm, Run, TfrcReport, TimedArrival,
-    TimedReport,
+    Arrival, CcfbBlock, CcfbError, CcfbLog, CcfbPacket, Feedback, LossForm, LossInterval, Losses, NumReports, Own,
+    Report, ReportForm, Run, TfrcReport, TimedArrival, TimedReport,
 };
 pub use spacing::{Damping, Shorten, SpacingOptions, SpacingReceiver, SpacingRtt, SpacingSender, WhenLimited};
 pub use spacing_equation::SpacingEquationOptions;
@@ -53,7 +53,7 @@ pub use tcp_like::{
 };
 pub use tfrc::{
     CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
-    OpenInterval, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcExpert, TfrcOptions,
+    OpenInterval, Paced, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcExpert, TfrcOptions,
     TfrcReceiver, TfrcSender,
 };
 pub use tfrc_filtered::TfrcFilteredOptions;

@@ -1,6 +1,8 @@
-//! Replays the corpora of the fuzz targets for controllers: past failures and seeds of the fuzzer.
+//! Replays the corpora of the fuzz targets for controllers and their reports: past failures and seeds of the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
+#[path = "../../../../fuzz/check_ccfb.rs"]
+mod check_ccfb;
 #[path = "../../../../fuzz/check_lying_tcp_like.rs"]
 mod check_lying_tcp_like;
 #[path = "../../../../fuzz/check_lying_tfrc.rs"]
@@ -17,6 +19,11 @@ mod choices;
 mod reader;
 
 use reader::replay;
+
+#[test]
+fn feedback_packets() {
+    replay(include_str!("../../../../fuzz/corpus/ccfb.hex"), 12, check_ccfb::check);
+}
 
 #[test]
 fn tcp_like() {

@@ -13,7 +13,7 @@ pub enum DropCause {
     Early,
     /// Random loss of the channel.
     Channel,
-    /// The packet was larger than the link's MTU.
+    /// The packet was larger than the link's MTU, or than the burst of its shaper, so that it could never pass.
     TooBig,
     /// The receiving host had no space for the packet.
     Host,

@@ -60,7 +60,7 @@ fn of(
         DropCause::QueueFull => format!("the queue of {name} overflowed: it dropped {packets}"),
         DropCause::Early => format!("the queue of {name} dropped {packets} early"),
         DropCause::Channel => format!("the channel of {name} lost {packets}"),
-        DropCause::TooBig => format!("{packets} exceeded the MTU of {name}"),
+        DropCause::TooBig => format!("{packets} exceeded the MTU or the burst of {name}"),
         DropCause::Policer => format!("the policer of {name} dropped {packets}"),
         // The link did not drop these packets.
         DropCause::Host => return None,

@@ -8,11 +8,13 @@
 //! | a controller's [own](Own) | option 192 | unencoded |
 
 mod arrivals;
+mod ccfb;
 mod own;
 mod tfrc;
 mod timed;
 
 pub use arrivals::{Arrival, Run};
+pub use ccfb::{CcfbBlock, CcfbError, CcfbLog, CcfbPacket, NumReports};
 pub use own::Own;
 pub use tfrc::{LossForm, LossInterval, Losses, TfrcReport};
 pub use timed::{TimedArrival, TimedReport};

@@ -66,7 +66,7 @@ impl TimedReport<'_> {
 }
 
 impl TimedArrival {
-    fn word(self) -> u16 {
+    pub(super) fn word(self) -> u16 {
         let Self::Received { ecn, before } = self else { return 0 };
         let ago = before.map_or(UNKNOWN, |before| {
             let ticks = u128::from(before.as_nanos()) * 1024 / 1_000_000_000;
@@ -75,7 +75,7 @@ impl TimedArrival {
         RECEIVED | (ecn as u16) << 13 | ago
     }
 
-    fn of_word(word: u16) -> Self {
+    pub(super) fn of_word(word: u16) -> Self {
         if word & RECEIVED == 0 {
             return Self::NotReceived;
         }

@@ -30,7 +30,7 @@ mod vectors;
 pub use context::TfrcContext;
 pub use options::{
     CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
-    OpenInterval, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcExpert, TfrcOptions,
+    OpenInterval, Paced, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcExpert, TfrcOptions,
 };
 pub use receiver::TfrcReceiver;
 pub use sender::TfrcSender;
