@@ -98,9 +98,9 @@ fn malformed_packets_are_refused_with_a_reason() {
     assert_eq!(decode(0, 0x8f), Err(CcfbError::Kind { packet_type: 205, format: 15 }));
     assert_eq!(decode(1, 206), Err(CcfbError::Kind { packet_type: 206, format: 11 }));
     assert_eq!(decode(3, 7), Err(CcfbError::Length { stated: 32, bytes: 28 }));
-    // One packet more is the padding; two more end behind the timestamp.
+    // With five packets the block ends behind the timestamp. With one, the rest is read as another block.
     assert_eq!(decode(15, 5), Err(CcfbError::Truncated));
-    assert_eq!(decode(15, 1), Err(CcfbError::Truncated));
+    assert_eq!(decode(15, 1), Err(CcfbError::TooManyPackets { ssrc: 0xe001_0000, count: 0x8000 }));
     let many = Err(CcfbError::TooManyPackets { ssrc: 0x2222_2222, count: 0x4003 });
     assert_eq!(decode(14, 0x40), many);
     for length in 0..28 {

@@ -1,0 +1,33 @@
+//! SCReAM v2 (draft-ietf-ccwg-rfc8298bis-screamv2-01): a window that follows losses, ECN marks and the queue delay, and
+//! a media rate that follows the window.
+//!
+//! ```text
+//! each report     qdelay = one-way delay - its minimum of ten minutes
+//! each reaction   ref_wnd *= 0.7 on loss, 0.8 on a classic mark, 1 - b on an L4S mark or a queue delay above half
+//!                 the target; at most once per min(25 ms, s_rtt)
+//! each report     ref_wnd += acknowledged bytes times a factor of at most MSS/ref_wnd, below it near the window of
+//!                 the last reaction, above it after 100 round trips without congestion
+//! target rate     8 ref_wnd/s_rtt, reduced by 17 % and more
+//! ```
+//!
+//! [`window`] is the algorithm, [`delay`] the queue delay. Differences from the draft:
+//!
+//! - **Without reports**, which the draft leaves undefined: if none arrives for a retransmission timeout (RFC 6298) and
+//!   200 ms, the window shrinks as by a loss. The sender forgets what is in flight and sends one packet per 200 ms or
+//!   round trip, until a report arrives.
+//! - **Start**, which the draft leaves undefined: `start_rate` times the first round-trip time, at least the draft's
+//!   minimum of 3000 B.
+//! - **Losses** are those of three later packets (RFC 5681), not of a time. The draft states no initial reordering
+//!   window.
+//! - The optional parts are left out: jitter reduction, the threshold of the loss rate, the policer, relaxed pacing
+//!   without `max_rate`, clock drift, competing flows, and the two corrections per frame.
+
+mod delay;
+mod options;
+mod receiver;
+mod sender;
+mod window;
+
+pub use options::Scream2Options;
+pub use receiver::Scream2Receiver;
+pub use sender::Scream2Sender;

@@ -1,0 +1,46 @@
+//! Options of the controller `scream2`.
+
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
+use headway_units::{Dialect, Duration, OptionError, Options, Rate, check_range};
+
+/// Options of the controller `scream2`.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
+pub struct Scream2Options {
+    /// Whether packets are sent as ECT(1), and a mark reduces the window by the share of marked packets (RFC 9331).
+    /// Otherwise packets are sent as ECT(0), and a mark reduces the window by a fifth.
+    pub l4s: bool,
+    /// Queue delay at which the window shrinks, by half per round trip at most; it begins to shrink at half of it. From
+    /// 5ms to 1s.
+    pub queue_delay_target: Duration,
+    /// Rate of the first window, which is this rate times the first round-trip time, and at least 3000 B. At least
+    /// 1kbps.
+    pub start_rate: Rate,
+    /// Maximum rate of the media. Near it, packets are sent faster than the media rate by up to a factor of six. At
+    /// least 1kbps; without it, there is no maximum.
+    pub max_rate: Option<Rate>,
+}
+
+impl Options for Scream2Options {
+    fn preset(_: Dialect) -> Self {
+        Self {
+            l4s: true,
+            queue_delay_target: Duration::from_millis(60),
+            start_rate: Rate::from_bits_per_second(300_000),
+            max_rate: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        check_range("queue_delay_target", self.queue_delay_target, Duration::from_millis(5)..=Duration::from_secs(1))?;
+        let least = Rate::from_bits_per_second(1000);
+        if self.start_rate < least {
+            return Err(OptionError::new("start_rate", "it is at least 1kbps"));
+        }
+        if self.max_rate.is_some_and(|rate| rate < least) {
+            return Err(OptionError::new("max_rate", "it is at least 1kbps"));
+        }
+        Ok(())
+    }
+}
