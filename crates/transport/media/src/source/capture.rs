@@ -40,7 +40,8 @@ pub struct CaptureOptions {
     /// Whether the capture repeats without end.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
-    /// Time after which a datagram is useless to the receiver, at least 1ns; absent: without limit.
+    /// Time after which a datagram is useless to the receiver, counted from its write, at least 1ns; absent: without
+    /// limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
     /// Priority of audio; 0 is the most urgent.

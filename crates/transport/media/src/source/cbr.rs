@@ -53,7 +53,8 @@ pub struct CbrOptions {
     pub media: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time after which a write is useless to the receiver, at least 1ns; absent: without limit.
+    /// Time after which a write is useless to the receiver, counted from the write, at least 1ns; absent: without
+    /// limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
 }

@@ -58,7 +58,8 @@ pub struct ConferenceOptions {
     pub video_packet: Bytes,
     /// Priority of video; 0 is the most urgent.
     pub video_priority: u8,
-    /// Time after which a packet is useless to the receiver, at least 1ns; absent: without limit.
+    /// Time after which a packet is useless to the receiver, counted from its write, at least 1ns; absent: without
+    /// limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
     /// Whether audio and video each start after a random part of their interval.

@@ -50,7 +50,8 @@ pub struct GopOptions {
     pub p_priority: u8,
     /// Priority of B frames; 0 is the most urgent.
     pub b_priority: u8,
-    /// Time after which a packet is useless to the receiver, at least 1ns; absent: without limit.
+    /// Time after which a packet is useless to the receiver, counted from its write, at least 1ns; absent: without
+    /// limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
     /// Whether the first frame is delayed by a random part of a GOP, so that the I frames of many flows do not
