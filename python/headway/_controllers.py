@@ -43,7 +43,7 @@ class ReceiverContext(NamedTuple):
     now_ns: int
     packet_size_bytes: int
     upcoming: int
-    """Number of the next packet, if none is lost before it."""
+    """Number of the packet that the receiver expects next; above 0 if packets of a handshake used some numbers."""
 
 
 class Status(NamedTuple):

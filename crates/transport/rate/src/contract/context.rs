@@ -78,7 +78,7 @@ pub struct ReceiverContext {
     pub now: Instant,
     /// Data of a full packet, without headers.
     pub packet_size: Bytes,
-    /// Number of the next packet if none is lost; above 0 if a handshake used some numbers.
+    /// Number of the packet that the receiver expects next; above 0 if packets of a handshake used some numbers.
     pub upcoming: u64,
     /// Context for TFRC only.
     pub tfrc: TfrcContext,
