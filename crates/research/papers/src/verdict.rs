@@ -159,8 +159,9 @@ impl UnderReading {
 }
 
 impl Judgement {
-    /// Returns whether the verdict is acceptable: a claim of the class "derivable" must be reproduced, at least in its
-    /// trend, or tested.
+    /// Returns whether the verdict is acceptable. A claim that follows from what the paper states
+    /// ([`Class::Derivable`]) needs [`Verdict::Reproduced`], [`Verdict::Trend`] or [`Verdict::Tested`]. Claims of other
+    /// classes may have any verdict.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
         self.class != Class::Derivable || matches!(self.verdict, Verdict::Reproduced | Verdict::Trend | Verdict::Tested)

@@ -95,8 +95,7 @@ impl Folder {
         self.write_with(Self::SUMMARY, |file| summary.write_json(file))
     }
 
-    /// Writes the summary of a run in progress. It has the temporary name of the summary, so that the final
-    /// one replaces it.
+    /// Writes the summary of a run in progress to `summary.json.partial`. The final `summary.json` replaces this file.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -108,7 +108,8 @@ pub struct Against {
     pub value: [String; 2],
     /// Whether runs with equal seeds are compared in pairs; otherwise the intervals are Welch's.
     pub paired: bool,
-    /// One row for each combination of values for which the sweep has the baseline combination.
+    /// One row for each combination that does not have the baseline value. A combination has no row if the sweep lacks
+    /// the combination that it is compared with.
     pub rows: Vec<Difference>,
 }
 
