@@ -43,7 +43,7 @@ pub struct Config {
     pub reorder: Option<ReorderOptions>,
     /// Duplication: probability with which packets are duplicated.
     pub duplicate: Option<DuplicateOptions>,
-    /// Forces an event at the end of each transmission even where none is needed.
+    /// Whether each transmission has an event at its end even where none is needed. The record does not depend on it.
     pub two_events: bool,
 }
 

@@ -111,8 +111,8 @@ impl Discipline {
         holding!(self, queue => queue.admit(now, backlog, arrival, random), others => Verdict::Admit)
     }
 
-    /// Enqueues a packet that was admitted; it waits from `now` on. This packet or others may be dropped. For
-    /// disciplines that decide at departure.
+    /// Enqueues a packet that was [admitted](Self::admit); it waits from `now` on. If the queue exceeds its limit, this
+    /// call drops the packet or others, and adds the drops to `decisions`. For disciplines that decide at departure.
     pub fn enqueue<T: Item>(
         &mut self,
         now: Instant,

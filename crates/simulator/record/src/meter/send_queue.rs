@@ -19,7 +19,7 @@ pub struct SendQueueSummary {
     pub expired_packets: u64,
     /// Mean time from writing a sent packet until it left the queue, in s; `None` without sent packets.
     pub mean_wait_s: Option<f64>,
-    /// Maximum time in the queue of sent packets, in s; `None` without sent packets.
+    /// Maximum time from writing a sent packet until it left the queue, in s; `None` without sent packets.
     pub max_wait_s: Option<f64>,
     /// Packets that were discarded, for any cause, and would have arrived too late by the sender's estimate.
     pub late_packets: u64,
