@@ -201,23 +201,26 @@ fn options_of_commands_exist() {
     for block in blocks().iter().filter(|block| ["console", "sh"].contains(&block.needs().0)) {
         for (command, _) in block.commands() {
             let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "#").collect();
-            let Some(("headway" | "target/release/headway", rest)) =
-                words.split_first().map(|(name, rest)| (*name, rest))
-            else {
-                continue;
-            };
-            let of = if rest[0] == "papers" { &rest[..2] } else { &rest[..1] };
-            let of: Vec<String> = of.iter().map(|word| (*word).to_owned()).collect();
-            let help = helps.entry(of.clone()).or_insert_with(|| {
-                let help = Command::new(env!("CARGO_BIN_EXE_headway")).args(&of).arg("--help").output().unwrap();
-                assert!(help.status.success(), "{}:{}: there is no command {of:?}", block.page, block.line);
-                String::from_utf8(help.stdout).unwrap()
-            });
-            for option in rest.iter().filter(|word| word.starts_with("--")) {
-                let option = option.split('=').next().unwrap();
-                seen.insert(option.to_owned());
-                let known = help.split(|c: char| c.is_whitespace() || ",[=".contains(c)).any(|word| word == option);
-                assert!(known, "{}:{}: {of:?} has no {option}", block.page, block.line);
+            // What follows ` -- ` is the command of a shell, which may be another shell.
+            for words in words.split(|word| *word == "--") {
+                let Some(("headway" | "target/release/headway", rest)) =
+                    words.split_first().map(|(name, rest)| (*name, rest))
+                else {
+                    continue;
+                };
+                let of = if rest[0] == "papers" { &rest[..2] } else { &rest[..1] };
+                let of: Vec<String> = of.iter().map(|word| (*word).to_owned()).collect();
+                let help = helps.entry(of.clone()).or_insert_with(|| {
+                    let help = Command::new(env!("CARGO_BIN_EXE_headway")).args(&of).arg("--help").output().unwrap();
+                    assert!(help.status.success(), "{}:{}: there is no command {of:?}", block.page, block.line);
+                    String::from_utf8(help.stdout).unwrap()
+                });
+                for option in rest.iter().filter(|word| word.starts_with("--")) {
+                    let option = option.split('=').next().unwrap();
+                    seen.insert(option.to_owned());
+                    let known = help.split(|c: char| c.is_whitespace() || ",[=".contains(c)).any(|word| word == option);
+                    assert!(known, "{}:{}: {of:?} has no {option}", block.page, block.line);
+                }
             }
         }
     }

@@ -19,6 +19,7 @@ pub struct Scream2Options {
     pub start_rate: Rate,
     /// Maximum rate of the media. Near it, packets are sent faster than the media rate by up to a factor of six. At
     /// least 1kbps; without it, there is no maximum.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
 }
 
