@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Serves the page of a video call between two browsers, passes on its offer and answer, and prints its reports as JSON lines.
 
-usage: validation/lab/call/server.py [PORT]
-
-One browser opens http://ADDRESS:PORT/#receive, the other http://ADDRESS:PORT/#send. The default port is 8000.
+One browser opens http://ADDRESS:PORT/#receive, the other http://ADDRESS:PORT/#send.
 """
 
+import argparse
 import http.server
 import pathlib
 import sys
@@ -68,9 +67,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def main():
-    if len(sys.argv) > 2 or sys.argv[1:] in (["-h"], ["--help"]):
-        sys.exit(__doc__)
-    Call(int(sys.argv[1]) if sys.argv[1:] else 8000, lambda line: print(line, flush=True)).serve_forever()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", metavar="PORT", nargs="?", type=int, default=8000, help="TCP port (default: 8000)")
+    port = parser.parse_args().port
+    try:
+        call = Call(port, lambda line: print(line, flush=True))
+    except (OSError, OverflowError) as error:
+        sys.exit(f"cannot listen on port {port}: {error}")
+    call.serve_forever()
 
 
 if __name__ == "__main__":

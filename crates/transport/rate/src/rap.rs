@@ -26,7 +26,7 @@ use crate::contract::{
 use crate::report::{Arrival, Feedback, Report, ReportForm};
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
-use crate::toolbox::{Fine, HEALTHY_LOSS, MIN_UNACKNOWLEDGED, PROBE_INTERVAL, Pacer, Silence};
+use crate::toolbox::{Fine, HEALTHY_LOSS, LATE_PROBE_INTERVAL, MIN_UNACKNOWLEDGED, PROBE_INTERVAL, Pacer, Silence};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, check_range};
 use std::collections::VecDeque;
 
@@ -43,8 +43,6 @@ const SHORT: f64 = 0.9;
 const LONG: f64 = 0.01;
 /// Share of the allowed packets per round trip that must be sent for an increase (`dpthresh_`).
 const USED: f64 = 0.5;
-/// Interval between probes after a minute of silence (RFC 8085 section 3.1.3).
-const LATE_PROBE_INTERVAL: Duration = Duration::from_secs(3);
 /// Minimum round-trip time, in s.
 const MIN_RTT_S: f64 = 1e-6;
 const CAPACITY: usize = 1 << 17;

@@ -127,6 +127,11 @@ fn rap() {
 }
 
 #[test]
+fn scream2() {
+    compare("scream2", &[include_str!("../../../../docs/src/rate/scream2.md")], &[]);
+}
+
+#[test]
 fn spacing_fixed() {
     compare("spacing-fixed", &[include_str!("../../../../docs/src/rate/spacing-fixed.md")], &[]);
 }

@@ -1,52 +1,43 @@
 //! Arrival times of packets, for timed reports.
 
-use crate::report::{TimedArrival, TimedReport};
+use crate::report::{ArrivalWindow, TimedArrival, TimedReport};
 use headway_units::{Ecn, Instant};
-use std::collections::VecDeque;
+
+/// Number of reports that contain an arrival. With 30 % of the reports lost, one arrival in 1400 is in none.
+const REPORTS: usize = 6;
 
 /// Arrival times of the newest packets, at most [`TimedReport::MAX_ARRIVALS`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ArrivalLog {
-    /// Greatest number received plus 1.
-    next: u64,
-    /// Arrivals up to that number, newest last.
-    packets: VecDeque<Option<(Instant, Ecn)>>,
-    /// Values of `next` at the last two reports.
-    reported: [u64; 2],
+    window: ArrivalWindow,
+    /// Greatest number received plus 1 at the last reports, oldest first.
+    reported: [u64; REPORTS],
     report: Vec<TimedArrival>,
+}
+
+impl Default for ArrivalLog {
+    fn default() -> Self {
+        Self { window: ArrivalWindow::new(TimedReport::MAX_ARRIVALS), reported: [0; REPORTS], report: Vec::new() }
+    }
 }
 
 impl ArrivalLog {
     /// Records an arrival. A duplicate changes nothing, except that it may add a mark.
     pub(super) fn insert(&mut self, now: Instant, number: u64, ecn: Ecn) {
-        let ahead = (number.saturating_add(1)).saturating_sub(self.next);
-        if ahead > 0 {
-            let skipped =
-                usize::try_from(ahead - 1).unwrap_or(TimedReport::MAX_ARRIVALS).min(TimedReport::MAX_ARRIVALS);
-            let skipped = if self.packets.is_empty() { 0 } else { skipped };
-            self.packets.extend(std::iter::repeat_n(None, skipped));
-            self.packets.push_back(Some((now, ecn)));
-            self.packets.drain(..self.packets.len().saturating_sub(TimedReport::MAX_ARRIVALS));
-            self.next = number.saturating_add(1);
-            return;
-        }
-        let place = usize::try_from(self.next - number).ok().and_then(|back| self.packets.len().checked_sub(back));
-        match place.and_then(|place| self.packets.get_mut(place)) {
-            Some(Some((_, before))) if ecn == Ecn::Ce => *before = ecn,
-            Some(empty @ None) => *empty = Some((now, ecn)),
-            _ => {}
-        }
+        self.window.insert(now, number, ecn);
     }
 
-    /// Returns the arrivals since the report before the last, newest first, so that the loss of one report is harmless.
+    /// Returns the arrivals that are not yet in [`REPORTS`] reports, newest first.
     pub(super) fn report(&mut self, now: Instant) -> TimedReport<'_> {
-        let count = usize::try_from(self.next - self.reported[0]).unwrap_or(TimedReport::MAX_ARRIVALS);
-        self.reported = [self.reported[1], self.next];
+        let next = self.window.greatest().map_or(0, |greatest| greatest.saturating_add(1));
+        let [oldest, ..] = self.reported;
+        self.reported.rotate_left(1);
+        if let Some(last) = self.reported.last_mut() {
+            *last = next;
+        }
+        let count = usize::try_from(next - oldest).unwrap_or(usize::MAX);
         self.report.clear();
-        self.report.extend(self.packets.iter().rev().take(count).map(|packet| match packet {
-            None => TimedArrival::NotReceived,
-            Some((arrived, ecn)) => TimedArrival::Received { ecn: *ecn, before: Some(now.since(*arrived)) },
-        }));
+        self.report.extend(self.window.states(now).take(count));
         TimedReport { clock: now, arrivals: &self.report }
     }
 }
@@ -69,9 +60,9 @@ mod tests {
         report.arrivals.iter().map(before).collect()
     }
 
-    /// Packets 5, 7, 6 (late) and 9. Each report starts where the report before the last ended.
+    /// Packets 5, 7, 6 (late) and 9. 6 arrives after the first report and is in the same reports as 7.
     #[test]
-    fn each_arrival_is_reported_twice() {
+    fn each_arrival_is_in_six_reports() {
         let mut log = ArrivalLog::default();
         log.insert(ms(10), 5, Ecn::Ect0);
         log.insert(ms(12), 7, Ecn::Ect0);
@@ -81,7 +72,10 @@ mod tests {
         log.insert(ms(27), 9, Ecn::Ect1);
         let (five, six, seven) = (Some((20, Ecn::Ect0)), Some((5, Ecn::Ect0)), Some((18, Ecn::Ce)));
         assert_eq!(reported(&mut log, 30), [Some((3, Ecn::Ect1)), None, seven, six, five]);
-        // 8 and 9 have been reported once.
+        for report in 3..=6 {
+            assert_eq!(reported(&mut log, 30 + report).len(), 5, "report {report}");
+        }
+        // 8 and 9 were first in the second report.
         assert_eq!(reported(&mut log, 40), [Some((13, Ecn::Ect1)), None]);
         assert_eq!(reported(&mut log, 50), []);
     }
@@ -91,7 +85,7 @@ mod tests {
         let mut log = ArrivalLog::default();
         for number in [0, 1, 1000, u64::MAX - 1, 3, u64::MAX, u64::MAX - 1] {
             log.insert(ms(1), number, Ecn::NotEct);
-            assert!(log.packets.len() <= TimedReport::MAX_ARRIVALS);
+            assert!(log.report(ms(1)).arrivals.len() <= TimedReport::MAX_ARRIVALS);
         }
         assert_eq!(reported(&mut log, 1).len(), TimedReport::MAX_ARRIVALS);
     }

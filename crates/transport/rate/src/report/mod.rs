@@ -7,12 +7,14 @@
 //! | [TFRC's](TfrcReport) | options 192 to 195 (RFC 4342 section 8, RFC 5622 section 8.7) | unencoded |
 //! | a controller's [own](Own) | option 192 | unencoded |
 
+mod arrival_window;
 mod arrivals;
 mod ccfb;
 mod own;
 mod tfrc;
 mod timed;
 
+pub(crate) use arrival_window::ArrivalWindow;
 pub use arrivals::{Arrival, Run};
 pub use ccfb::{CcfbBlock, CcfbError, CcfbLog, CcfbPacket, NumReports};
 pub use own::Own;

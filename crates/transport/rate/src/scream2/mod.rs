@@ -2,7 +2,7 @@
 //! a media rate that follows the window.
 //!
 //! ```text
-//! each report     qdelay = one-way delay - its minimum of ten minutes
+//! each report     qdelay = one-way delay above the line below the delays of a minute
 //! each reaction   ref_wnd *= 0.7 on loss, 0.8 on a classic mark, 1 - b on an L4S mark or a queue delay above half
 //!                 the target; at most once per min(25 ms, s_rtt)
 //! each report     ref_wnd += acknowledged bytes times a factor of at most MSS/ref_wnd, below it near the window of
@@ -10,8 +10,9 @@
 //! target rate     8 ref_wnd/s_rtt, reduced by 17 % and more
 //! ```
 //!
-//! [`window`] is the algorithm, [`delay`] the queue delay. Differences from the draft:
+//! [`window`] is the algorithm. Differences from the draft:
 //!
+//! - **The base of the queue delay** is a line, not a minimum, so that a skew of the clocks does not count as a queue.
 //! - **Without reports**, which the draft leaves undefined: if none arrives for a retransmission timeout (RFC 6298) and
 //!   200 ms, the window shrinks as by a loss. The sender forgets what is in flight and sends one packet per 200 ms or
 //!   round trip, until a report arrives.
@@ -22,7 +23,6 @@
 //! - The optional parts are left out: jitter reduction, the threshold of the loss rate, the policer, relaxed pacing
 //!   without `max_rate`, clock drift, competing flows, and the two corrections per frame.
 
-mod delay;
 mod options;
 mod receiver;
 mod sender;

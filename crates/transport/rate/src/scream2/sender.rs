@@ -1,11 +1,11 @@
 //! Sender half of `scream2`.
 
-use super::delay::QueueDelay;
 use super::options::Scream2Options;
-use super::window::{Progress, Window};
+use super::window::{BYTES_IN_FLIGHT_HEAD_ROOM, Progress, Reduction, Window};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::one_way::FloorLine;
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Flight, PROBE_INTERVAL, Pacer, PacketOutcome, Rto, RtoRules};
+use crate::toolbox::{Flight, LATE_PROBE_INTERVAL, MAX_PROBED, PROBE_INTERVAL, Pacer, PacketOutcome, Rto, RtoRules};
 use headway_units::{Bytes, Duration, Ecn, Instant, Rate, RtoFloor};
 use std::collections::VecDeque;
 
@@ -13,17 +13,12 @@ use std::collections::VecDeque;
 /// round trips of an application-limited flow would raise the media rate.
 const SRTT_G: f64 = 1.0 / 8.0;
 const SRTT_G_UNUSED: f64 = 1.0 / 1024.0;
-/// Head room of the bytes in flight, below which the window is not used.
-const HEAD_ROOM: f64 = 1.5;
 const MIN_SRTT_S: f64 = 1e-3;
 /// Maximum number of packets in flight that are recorded.
 const CAPACITY: usize = 1 << 14;
 /// Minimum time without reports after which the window shrinks, and the maximum with back-off.
 const MIN_TIMEOUT: Duration = Duration::from_millis(200);
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
-/// Interval of the probes after a minute without reports (RFC 8085 section 3.1.3).
-const PROBED: Duration = Duration::from_secs(60);
-const LATE_PROBE_INTERVAL: Duration = Duration::from_secs(3);
 /// Time that a late packet may make up.
 const CREDIT: Duration = Duration::from_millis(1);
 
@@ -38,7 +33,8 @@ pub struct Scream2Sender {
     window: Window,
     srtt_s: Option<f64>,
     rto: Rto,
-    queue_delay: QueueDelay,
+    /// Line below the one-way delays. The height of a delay above it is the queue delay.
+    floor: FloorLine,
     flight: Flight,
     /// Numbers and sizes of the data packets above the greatest number acknowledged.
     unacknowledged: VecDeque<(u64, f64)>,
@@ -73,7 +69,7 @@ impl Scream2Sender {
                 most: MAX_TIMEOUT,
                 granularity: Duration::from_millis(1),
             }),
-            queue_delay: QueueDelay::new(),
+            floor: FloorLine::default(),
             flight: Flight::new(CAPACITY),
             unacknowledged: VecDeque::new(),
             in_flight: 0.0,
@@ -96,14 +92,14 @@ impl Scream2Sender {
     fn sample(&mut self, rtt: Duration) {
         self.rto.sample(rtt);
         let sample_s = rtt.as_secs_f64().max(MIN_SRTT_S);
-        let Some(srtt_s) = &mut self.srtt_s else {
+        let Some(srtt_s) = self.srtt_s else {
             self.srtt_s = Some(sample_s);
             self.window.start(self.start_bps * sample_s / 8.0, sample_s);
             return;
         };
-        let unused = self.mss + HEAD_ROOM * self.peaks[0].max(self.peaks[1]) < self.window.bytes();
-        let gain = if unused && sample_s < *srtt_s { SRTT_G_UNUSED } else { SRTT_G };
-        *srtt_s += gain * (sample_s - *srtt_s);
+        let unused = self.mss + BYTES_IN_FLIGHT_HEAD_ROOM * self.peak() < self.window.bytes();
+        let gain = if unused && sample_s < srtt_s { SRTT_G_UNUSED } else { SRTT_G };
+        self.srtt_s = Some(srtt_s + gain * (sample_s - srtt_s));
     }
 
     /// Starts a new round trip if the last one has ended.
@@ -127,7 +123,7 @@ impl Scream2Sender {
     /// Returns the time from a packet that is sent now to the next one, in s.
     fn gap_s(&self, now: Instant, size: f64) -> f64 {
         if let Some(since) = self.silent_since {
-            let interval = if now.since(since) < PROBED { PROBE_INTERVAL } else { LATE_PROBE_INTERVAL };
+            let interval = if now.since(since) < MAX_PROBED { PROBE_INTERVAL } else { LATE_PROBE_INTERVAL };
             return interval.as_secs_f64().max(self.srtt_s.unwrap_or_default());
         }
         8.0 * size / self.srtt_s.map_or(self.start_bps, |_| self.window.pace_bps())
@@ -168,7 +164,7 @@ impl SenderHalf for Scream2Sender {
         self.silent_since = None;
         feedback.rtt_sample.into_iter().for_each(|rtt| self.sample(rtt));
         let mut progress = Progress { max_in_flight: self.peak(), ..Progress::default() };
-        let (header, queue_delay) = (self.header, &mut self.queue_delay);
+        let header = self.header;
         let mut newest = None;
         self.flight.report_timed(feedback.acknowledged, &report, |update| {
             let size = update.size.count() as f64 + header;
@@ -178,19 +174,18 @@ impl SenderHalf for Scream2Sender {
             progress.packets += u64::from(received);
             progress.marked_packets += u64::from(marked);
             progress.marked_bytes += if marked { size } else { 0.0 };
-            if let Some(arrived) = update.arrived.filter(|_| received) {
-                let qdelay_s = queue_delay.sample(now, update.sent, arrived);
-                // Updates are in the order of the report, newest first.
-                if newest.is_none_or(|number| update.number > number) {
-                    (newest, progress.qdelay_s) = (Some(update.number), Some(qdelay_s));
-                }
-            }
+            // Reports are in the order of numbers, newest first.
+            newest = newest.or(update.arrived.map(|arrived| (arrived, update.sent)));
+        });
+        progress.qdelay_s = newest.map(|(arrived, sent)| {
+            let delay = arrived.as_nanos().wrapping_sub(sent.as_nanos()).cast_signed();
+            self.floor.add(arrived, delay) / 1e9
         });
         progress.bytes = self.acknowledge(feedback.acknowledged);
         self.timeout = (!self.unacknowledged.is_empty()).then(|| now + self.rto.timeout());
         let Some(srtt_s) = self.srtt_s else { return };
         let reduction = self.window.on_report(now, srtt_s, &progress);
-        self.setbacks.loss_events += u64::from(reduction.is_some());
+        self.setbacks.loss_events += u64::from(matches!(reduction, Some(Reduction::Loss | Reduction::Mark)));
         self.turn_round(now, srtt_s);
     }
 

@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant};
 const MIN_REF_WND: f64 = 3000.0;
 const BETA_LOSS: f64 = 0.7;
 const BETA_ECN: f64 = 0.8;
-const BYTES_IN_FLIGHT_HEAD_ROOM: f64 = 1.5;
+pub(super) const BYTES_IN_FLIGHT_HEAD_ROOM: f64 = 1.5;
 const MUL_INCREASE_FACTOR: f64 = 0.02;
 const POST_CONGESTION_DELAY_RTT: f64 = 100.0;
 const VIRTUAL_RTT_S: f64 = 0.025;

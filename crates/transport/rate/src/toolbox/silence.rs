@@ -17,8 +17,10 @@ pub(crate) const HEALTHY_LOSS: f64 = 0.1;
 /// Interval of probes, or a round trip if longer (RFC 8085 section 3.1.3 allows one datagram in each; RFC 4340 section
 /// 3.4 assumes 200 ms for an unknown round trip).
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+/// Interval of probes after [`MAX_PROBED`], or a round trip if longer (RFC 8085 section 3.1.3).
+pub(crate) const LATE_PROBE_INTERVAL: Duration = Duration::from_secs(3);
 /// Duration for which a silent path is probed. Then the controller's back-off applies.
-const MAX_PROBED: Duration = Duration::from_secs(60);
+pub(crate) const MAX_PROBED: Duration = Duration::from_secs(60);
 /// Minimum number of reports before a silence is treated as an outage, initially and after another one.
 pub(crate) const MIN_REPORTS_BETWEEN: u32 = 8;
 /// Minimum number of packets received without a loss after a silence, before another one is treated as an outage: the

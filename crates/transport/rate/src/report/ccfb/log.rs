@@ -1,15 +1,8 @@
 //! The receiver's record of one stream.
 
-use super::{CcfbBlock, TimedArrival};
+use super::CcfbBlock;
+use crate::report::ArrivalWindow;
 use headway_units::{Ecn, Instant};
-use std::collections::VecDeque;
-
-/// First copy of a packet.
-#[derive(Clone, Copy, Debug)]
-struct Copy {
-    at: Instant,
-    ecn: Ecn,
-}
 
 /// Arrivals of one RTP stream, from which its blocks are made (RFC 8888 section 3.1).
 ///
@@ -21,76 +14,31 @@ struct Copy {
 #[derive(Clone, Debug)]
 pub struct CcfbLog {
     ssrc: u32,
-    window: usize,
-    /// Extended sequence number of the last entry of `copies`.
-    greatest: u64,
-    /// Packets in the order of sequence numbers, at most `window`.
-    copies: VecDeque<Option<Copy>>,
+    window: ArrivalWindow,
 }
 
 impl CcfbLog {
     /// Creates the record of a stream. `window` is limited to 1 to [`CcfbBlock::MAX_PACKETS`] packets.
     #[must_use]
     pub fn new(ssrc: u32, window: usize) -> Self {
-        Self { ssrc, window: window.clamp(1, CcfbBlock::MAX_PACKETS), greatest: 0, copies: VecDeque::new() }
+        Self { ssrc, window: ArrivalWindow::new(window.clamp(1, CcfbBlock::MAX_PACKETS)) }
     }
 
     /// Records an arrival of the packet with this RTP sequence number. Returns whether it is the first copy within the
     /// window.
     pub fn on_packet(&mut self, sequence: u16, at: Instant, ecn: Ecn) -> bool {
-        if self.copies.is_empty() {
-            // Numbers before the first one are never negative.
-            self.greatest = (1 << 16) + u64::from(sequence);
-            self.copies.push_back(Some(Copy { at, ecn }));
-            return true;
-        }
-        let ahead = i64::from(sequence.wrapping_sub(self.greatest as u16).cast_signed());
-        if ahead > 0 {
-            self.advance(ahead.unsigned_abs());
-        }
-        let behind = usize::try_from(ahead.min(0).unsigned_abs()).unwrap_or(usize::MAX);
-        // Packets before the first one may still arrive.
-        while self.copies.len() <= behind && self.copies.len() < self.window {
-            self.copies.push_front(None);
-        }
-        let Some(copy) = self.copies.len().checked_sub(behind + 1).and_then(|index| self.copies.get_mut(index)) else {
-            return false;
-        };
-        match copy {
-            Some(first) => {
-                if ecn == Ecn::Ce {
-                    first.ecn = Ecn::Ce;
-                }
-                false
-            }
-            None => {
-                *copy = Some(Copy { at, ecn });
-                true
-            }
-        }
-    }
-
-    /// Extends the window by `packets` that have not arrived.
-    fn advance(&mut self, packets: u64) {
-        self.greatest += packets;
-        let new = usize::try_from(packets).unwrap_or(usize::MAX).min(self.window);
-        let excess = (self.copies.len() + new).saturating_sub(self.window);
-        self.copies.drain(..excess);
-        self.copies.extend(std::iter::repeat_n(None, new));
+        // The first number is extended above 2^16, so that earlier numbers are positive.
+        let near = self.window.greatest().unwrap_or((1 << 16) | u64::from(sequence));
+        let number = near.saturating_add_signed(sequence.wrapping_sub(near as u16).cast_signed().into());
+        self.window.insert(at, number, ecn)
     }
 
     /// Returns the block for a report with the timestamp `now`; `None` before the first packet.
     #[must_use]
     pub fn block(&self, now: Instant) -> Option<CcfbBlock> {
-        let before_greatest = (self.copies.len() as u64).checked_sub(1)?;
-        let arrivals = self.copies.iter().map(|copy| {
-            copy.map_or(TimedArrival::NotReceived, |Copy { at, ecn }| TimedArrival::Received {
-                ecn,
-                // After the timestamp, the arrival time is stated as unknown.
-                before: (at <= now).then(|| now.since(at)),
-            })
-        });
-        let begin_seq = (self.greatest - before_greatest) as u16;
-        Some(CcfbBlock { ssrc: self.ssrc, begin_seq, arrivals: arrivals.collect() })
+        let greatest = self.window.greatest()?;
+        let arrivals: Vec<_> = self.window.states(now).rev().collect();
+        let begin_seq = (greatest as u16).wrapping_sub(arrivals.len() as u16).wrapping_add(1);
+        Some(CcfbBlock { ssrc: self.ssrc, begin_seq, arrivals })
     }
 }

@@ -24,8 +24,9 @@ fn window(l4s: bool, bytes: f64, max_bps: f64) -> Window {
 /// Section 4.1: `l4s_alpha` for the shares .5 .5 1 0 0 .1 of marked packets.
 #[test]
 fn averages_of_marks() {
-    let mut alpha = 0.0;
-    for (fraction, expected) in [0.5, 0.5, 1.0, 0.0, 0.0, 0.1].into_iter().zip(vectors("l4s_alpha")) {
+    let (mut alpha, rows) = (0.0, vectors("l4s_alpha"));
+    assert_eq!(rows.len(), 6);
+    for (fraction, expected) in [0.5, 0.5, 1.0, 0.0, 0.0, 0.1].into_iter().zip(rows) {
         alpha = averaged_alpha(alpha, fraction);
         near(alpha, expected.as_f64().unwrap());
     }
@@ -34,8 +35,9 @@ fn averages_of_marks() {
 /// Section 4.1: `qdelay_avg` and the virtual `l4s_alpha` of queue delays, with a target of 60 ms.
 #[test]
 fn averages_of_queue_delay() {
-    let mut average = 0.0;
-    for (qdelay, expected) in [0.02, 0.06, 0.06, 0.06, 0.06, 0.01, 0.05].into_iter().zip(vectors("qdelay_avg")) {
+    let (mut average, rows) = (0.0, vectors("qdelay_avg"));
+    assert_eq!(rows.len(), 7);
+    for (qdelay, expected) in [0.02, 0.06, 0.06, 0.06, 0.06, 0.01, 0.05].into_iter().zip(rows) {
         average = averaged_qdelay(average, qdelay);
         let expected = numbers(&expected);
         near(average, expected[0]);
@@ -47,7 +49,9 @@ fn averages_of_queue_delay() {
 #[test]
 fn scales_near_the_inflection_point() {
     let windows = [(1.0, 1.0), (0.96, 1.0), (1.1, 1.0), (0.88, 1.0), (1.5, 1.0), (3000.0, 1.0)];
-    for ((bytes, inflection), expected) in windows.into_iter().zip(vectors("scale")) {
+    let rows = vectors("scale");
+    assert_eq!(rows.len(), windows.len());
+    for ((bytes, inflection), expected) in windows.into_iter().zip(rows) {
         let window = Window { inflection, ..window(true, bytes, 1e9) };
         near(window.inflection_scale(), expected.as_f64().unwrap());
     }
