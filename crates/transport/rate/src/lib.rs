@@ -14,6 +14,7 @@ mod external;
 mod faster_restart;
 mod kinds;
 mod loss_filter;
+mod nada;
 mod none;
 mod one_way;
 mod rap;
@@ -39,6 +40,7 @@ pub use external::{
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use loss_filter::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};
+pub use nada::{NadaOptions, NadaReceiver, NadaSender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
 pub use one_way::{ClockTracker, OneWayDelay};
 pub use rap::{RapOptions, RapReceiver, RapSender};
