@@ -8,13 +8,17 @@
 //!           else:    r_ref -= KAPPA (delta/TAU) (x_offset/TAU) r_ref + KAPPA ETA (x_diff/TAU) r_ref
 //! ```
 //!
-//! Where the RFC is silent:
+//! Where the RFC is silent, or leaves a choice:
 //!
-//! - `p_loss` and `p_mark` are smoothed at each report.
-//! - `delta` is at most `TAU`, so that one report after a pause does not end in a negative rate.
+//! - **The base of the queue delay** is a line below the delays of a minute, so that a skew of the clocks does not count
+//!   as a queue.
+//! - `p_loss` and `p_mark` are smoothed at each report. Each run of missing packets ends a loss interval, since the
+//!   receiver does not know the round-trip time.
 //! - Between the warped and the plain delay, the receiver interpolates over `loss_int` packets, as the RFC recommends.
-//! - Without reports for a retransmission timeout (RFC 6298) and 200 ms, the rate halves, down to `RMIN`, and the sender
-//!   sends one packet per 200 ms or round trip until a report arrives.
+//! - `delta` is at most `TAU`, so that one report after a pause does not end in a negative rate.
+//! - **Application-limited**: in gradual mode the rate grows to twice `r_recv` at most.
+//! - **Without reports** for a retransmission timeout (RFC 6298) and 300 ms, the rate halves, down to `RMIN`. The sender
+//!   sends one packet per 200 ms or round trip, until a report arrives.
 
 mod options;
 mod receiver;

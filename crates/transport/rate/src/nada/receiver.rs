@@ -3,9 +3,11 @@
 use super::options::NadaOptions;
 use super::{DELTA, NadaReport};
 use crate::contract::{Need, Received, ReceiverContext, ReceiverHalf, Timing};
-use crate::one_way::QueueDelay;
+use crate::one_way::FloorLine;
 use crate::report::{Report, ReportForm};
-use headway_units::{Duration, Ecn, Instant, Rate};
+use crate::tfrc::TfrcOptions;
+use crate::tfrc::average::{Average, Interval};
+use headway_units::{Dialect, Duration, Ecn, Instant, Options, Rate};
 use std::collections::VecDeque;
 
 const LOGWIN: Duration = Duration::from_millis(500);
@@ -20,8 +22,10 @@ const PMRREF: f64 = 0.01;
 const ALPHA: f64 = 0.1;
 /// Samples of the minimum filter of the queue delay.
 const FILTERED: usize = 15;
-/// Weights of the latest loss intervals (RFC 5348 section 5.4).
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+/// Closed loss intervals of an average (RFC 5348 section 5.4).
+const INTERVALS: usize = 8;
+/// Maximum number of packets in the log.
+const CAPACITY: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
@@ -35,14 +39,15 @@ struct Arrived {
 /// Receiver half of `nada`.
 #[derive(Debug)]
 pub struct NadaReceiver {
-    queue_delay: QueueDelay,
+    /// Line below the one-way delays. The height of a delay above it is the queue delay.
+    floor: FloorLine,
     /// Packets of the latest `LOGWIN`, in order of numbers. A packet out of order counts as lost.
     log: VecDeque<Arrived>,
-    /// Time until which the log has a loss.
-    lost_until: Option<Instant>,
-    /// Numbers of packets between loss events, newest first, and the first number after the last event.
-    intervals: VecDeque<f64>,
-    since_loss: Option<u64>,
+    last_loss: Option<Instant>,
+    /// Packets between losses, the newest first, after the open interval since the last loss. Its start is the number
+    /// of its first packet.
+    intervals: VecDeque<Interval>,
+    average: Average,
     loss_ratio: f64,
     mark_ratio: f64,
     due: Option<Instant>,
@@ -51,12 +56,13 @@ pub struct NadaReceiver {
 
 impl NadaReceiver {
     pub(crate) fn new(_: &NadaOptions, _: ReceiverContext) -> Self {
+        let without_discounting = TfrcOptions { discounting: false, ..TfrcOptions::preset(Dialect::Rfc) };
         Self {
-            queue_delay: QueueDelay::new(),
+            floor: FloorLine::default(),
             log: VecDeque::new(),
-            lost_until: None,
+            last_loss: None,
             intervals: VecDeque::new(),
-            since_loss: None,
+            average: Average::new(&without_discounting),
             loss_ratio: 0.0,
             mark_ratio: 0.0,
             due: None,
@@ -64,34 +70,20 @@ impl NadaReceiver {
         }
     }
 
-    /// Adds a loss event before packet `number`, the first one that arrived after it.
+    /// Closes the open loss interval before packet `number`, the first one after a loss.
     fn on_loss(&mut self, now: Instant, number: u64) {
-        if let Some(since) = self.since_loss {
-            self.intervals.push_front((number - since).max(1) as f64);
-            self.intervals.truncate(WEIGHTS.len());
-        }
-        (self.since_loss, self.lost_until) = (Some(number), Some(now + LOGWIN));
+        self.last_loss = Some(now);
+        self.intervals.push_front(Interval { start: number, length: 0.0 });
+        self.intervals.truncate(INTERVALS + 1);
     }
 
-    /// Returns the average loss interval `loss_int` in packets, the open interval included if that is longer (RFC 5348
-    /// section 5.4). `None` before the first loss.
-    fn loss_interval(&self, newest: u64) -> Option<f64> {
-        let open = (newest - self.since_loss?) as f64;
-        let mean = |first: Option<f64>| {
-            let intervals = first.into_iter().chain(self.intervals.iter().copied());
-            let (sum, weight) = intervals
-                .zip(WEIGHTS)
-                .fold((0.0, 0.0), |(sum, weight), (interval, of)| (sum + interval * of, weight + of));
-            if weight > 0.0 { sum / weight } else { 0.0 }
-        };
-        Some(mean(Some(open)).max(mean(None)).max(1.0))
-    }
-
-    /// Returns the queue delay, warped by the time since the last loss (equation 1).
-    fn warped_s(&self, qdelay_s: f64, newest: u64) -> f64 {
-        let (Some(since), Some(interval)) = (self.since_loss, self.loss_interval(newest)) else { return qdelay_s };
+    /// Returns the queue delay, warped if the last loss is recent (equation 1).
+    fn warped_s(&mut self, qdelay_s: f64) -> f64 {
+        let intervals = self.intervals.make_contiguous();
+        let loss_rate = self.average.loss_event_rate(intervals, true);
+        let Some(open) = intervals.first().filter(|_| loss_rate > 0.0) else { return qdelay_s };
         // From 1 up to `loss_exp` packets after a loss to 0 at `loss_int` packets later.
-        let share = ((MULTILOSS + 1.0) - (newest - since) as f64 / interval).clamp(0.0, 1.0);
+        let share = (MULTILOSS + 1.0 - open.length * loss_rate).clamp(0.0, 1.0);
         share * warp_s(qdelay_s) + (1.0 - share) * qdelay_s
     }
 
@@ -108,15 +100,13 @@ impl NadaReceiver {
             marked += u32::from(packet.marked);
             longest_s = longest_s.max(packet.qdelay_s);
         }
-        let received = self.log.len() as f64;
-        self.loss_ratio += ALPHA * ((sent - received) / sent - self.loss_ratio);
-        self.mark_ratio += ALPHA * (f64::from(marked) / received - self.mark_ratio);
+        self.loss_ratio += ALPHA * ((sent - self.log.len() as f64) / sent - self.loss_ratio);
+        self.mark_ratio += ALPHA * (f64::from(marked) / sent - self.mark_ratio);
         let filtered = self.log.iter().rev().take(FILTERED).map(|packet| packet.qdelay_s).fold(f64::INFINITY, f64::min);
-        let square = |ratio: f64| ratio * ratio;
-        let signal_s = self.warped_s(filtered, newest.number)
+        let signal_s = self.warped_s(filtered)
             + DMARK_S * square(self.mark_ratio / PMRREF)
             + DLOSS_S * square(self.loss_ratio / PLRREF);
-        let has_loss = self.lost_until.is_some_and(|until| now < until);
+        let has_loss = self.last_loss.is_some_and(|last| last >= start);
         let receive_rate = Rate::from_bits_per_second((bytes * 8 * 1_000_000_000) / LOGWIN.as_nanos());
         Some(NadaReport { gradual: has_loss || longest_s >= QEPS_S, signal_s, receive_rate })
     }
@@ -128,14 +118,23 @@ impl ReceiverHalf for NadaReceiver {
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         let Some(Timing { sent, .. }) = packet.timing.filter(|_| packet.data) else { return };
-        let qdelay_s = self.queue_delay.sample(now, sent, now);
+        let delay = now.as_nanos().wrapping_sub(sent.as_nanos()).cast_signed();
+        let qdelay_s = self.floor.add(now, delay) / 1e9;
+        let number = packet.number;
         match self.log.back() {
-            Some(newest) if packet.number <= newest.number => return,
-            Some(newest) if packet.number > newest.number + 1 => self.on_loss(now, packet.number),
-            _ => {}
+            None => self.intervals.push_front(Interval { start: number, length: 0.0 }),
+            Some(newest) if number <= newest.number => return,
+            Some(newest) if number > newest.number + 1 => self.on_loss(now, number),
+            Some(_) => {}
+        }
+        if let Some(open) = self.intervals.front_mut() {
+            open.length = (number - open.start + 1) as f64;
         }
         let (bytes, marked) = (packet.size.count(), packet.ecn == Ecn::Ce);
-        self.log.push_back(Arrived { at: now, number: packet.number, bytes, qdelay_s, marked });
+        self.log.push_back(Arrived { at: now, number, bytes, qdelay_s, marked });
+        if self.log.len() > CAPACITY {
+            self.log.pop_front();
+        }
         self.due = self.due.or(Some(now + DELTA));
     }
 
@@ -157,6 +156,10 @@ impl ReceiverHalf for NadaReceiver {
     }
 }
 
+fn square(ratio: f64) -> f64 {
+    ratio * ratio
+}
+
 fn warp_s(qdelay_s: f64) -> f64 {
     if qdelay_s < QTH_S { qdelay_s } else { QTH_S * libm::exp(-LAMBDA * (qdelay_s - QTH_S) / QTH_S) }
 }
@@ -164,12 +167,98 @@ fn warp_s(qdelay_s: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::Bytes;
+
+    /// Receives packets every 10 ms, of 1000 B, with these numbers and queue delays in ms, and returns the last report.
+    fn reported(packets: impl IntoIterator<Item = (u64, u64)>, ecn: Ecn) -> NadaReport {
+        let context = ReceiverContext::new(Instant::ZERO, Bytes::new(1000));
+        let mut receiver = NadaReceiver::new(&NadaOptions::preset(Dialect::Rfc), context);
+        let (mut now, mut last) = (Instant::from_secs(10), None);
+        for (number, queue_ms) in packets {
+            now += Duration::from_millis(10);
+            let mut packet = Received::new(number, Some(Bytes::new(1000)));
+            packet.ecn = ecn;
+            packet.timing = Some(Timing::new(now.checked_sub(Duration::from_millis(20 + queue_ms)).unwrap()));
+            receiver.on_packet(now, &packet);
+            receiver.handle_timeout(now);
+            if let Some(Report::Own(own)) = receiver.poll_report(now) {
+                last = NadaReport::decode(&own);
+            }
+        }
+        last.unwrap()
+    }
+
+    fn near(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 2e-4
+    }
 
     /// Equation 1 of RFC 8698: at twice QTH the delay becomes QTH / sqrt(e).
     #[test]
     fn delays_above_the_threshold_are_warped() {
         assert_eq!(warp_s(0.049), 0.049);
         assert!((warp_s(0.05) - 0.05).abs() < 1e-12);
-        assert!((warp_s(0.1) - 0.05 * (-0.5_f64).exp()).abs() < 1e-12);
+        assert!((warp_s(0.1) - 0.05 * libm::exp(-0.5)).abs() < 1e-12);
+    }
+
+    /// Section 4.2: ramp-up while all queue delays of LOGWIN are below QEPS (10 ms) and no packet is lost.
+    #[test]
+    fn modes() {
+        let level = |queue_ms| (0..200).map(move |number| (number, if number == 0 { 0 } else { queue_ms }));
+        assert!(!reported(level(9), Ecn::Ect0).gradual);
+        assert!(reported(level(10), Ecn::Ect0).gradual);
+        let spike = |at| (0..200).map(move |number| (number, if number == at { 30 } else { 0 }));
+        assert!(!reported(spike(100), Ecn::Ect0).gradual, "older than LOGWIN");
+        assert!(reported(spike(170), Ecn::Ect0).gradual);
+        let loss = |at| (0..200).map(move |number| (number + u64::from(number >= at), 0));
+        assert!(!reported(loss(100), Ecn::Ect0).gradual, "older than LOGWIN");
+        assert!(reported(loss(170), Ecn::Ect0).gradual);
+    }
+
+    /// Sections 5.1.1 and 5.1.3: the signal is the minimum of 15 samples, and the rate that of LOGWIN: 800 kb/s.
+    #[test]
+    fn the_delay_is_the_minimum_of_15_samples() {
+        let queue = |number| if number % 15 == 0 { 15 } else { 40 };
+        let report = reported((0..200).map(|number| (number, if number == 0 { 0 } else { queue(number) })), Ecn::Ect0);
+        assert!(near(report.signal_s, 0.015), "{report:?}");
+        assert!((report.receive_rate.bits_per_second() as f64 - 8e5).abs() <= 16_000.0, "{report:?}");
+    }
+
+    /// Equation 2 and section 5.1.2: if every packet is marked or every second is lost, the ratios approach 1 and 1/2,
+    /// so that the signal approaches DMARK (1/PMRREF)^2 = 20 s and DLOSS (0.5/PLRREF)^2 = 25 s, above the 3.2767 s of a
+    /// report. After the first report, ALPHA of each counts: 0.2 s and 0.25 s.
+    #[test]
+    fn marks_and_losses() {
+        assert!(near(reported((0..11).map(|number| (number, 0)), Ecn::Ce).signal_s, 0.002 * 100.0));
+        let lost = reported((0..11).map(|number| (2 * number, 0)), Ecn::Ect0).signal_s;
+        // 10 of 21 packets are lost.
+        assert!(near(lost, 0.01 * square(0.1 * 10.0 / 21.0 / 0.01)), "{lost}");
+        assert!(reported((0..2000).map(|number| (number, 0)), Ecn::Ce).signal_s > 3.27);
+    }
+
+    /// Section 4.2: the delay is warped until `loss_exp` = 7 intervals after the last loss, then interpolated for one
+    /// interval. Every 100th packet is lost until 800; the queue delay is 100 ms, which is warped to 30.3 ms.
+    #[test]
+    fn warping_ends_eight_loss_intervals_after_a_loss() {
+        let signal = |until: u64| {
+            let numbers = (0..until).filter(|number| *number >= 800 || number % 100 != 99);
+            reported(numbers.map(|number| (number, if number == 0 { 0 } else { 100 })), Ecn::Ect0).signal_s
+        };
+        for (after, share) in [(690, 1.0), (750, 0.5), (810, 0.0)] {
+            let found = signal(800 + after);
+            let expected = share * 0.0303 + (1.0 - share) * 0.1;
+            assert!((found - expected).abs() < 0.01, "{after}: {found}, {expected}");
+        }
+    }
+
+    /// A packet out of order counts as lost (section 5.1.2), and a jump of numbers does not allocate.
+    #[test]
+    fn disorder_and_jumps() {
+        let report = reported((0..200).map(|number| (number ^ u64::from(number > 170), 0)), Ecn::Ect0);
+        assert!(report.gradual && report.signal_s > 0.0, "{report:?}");
+        let report = reported(
+            (0..200).map(|number| (if number > 170 { u64::MAX - 200 + number } else { number }, 0)),
+            Ecn::Ect0,
+        );
+        assert!(report.gradual && report.signal_s == 3.2767, "{report:?}");
     }
 }

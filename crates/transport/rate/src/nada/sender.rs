@@ -4,7 +4,7 @@ use super::options::NadaOptions;
 use super::{DELTA, NadaReport};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report};
-use crate::toolbox::{PROBE_INTERVAL, Pacer, Rto, RtoRules};
+use crate::toolbox::{Pacer, Rto, RtoRules, probe_interval};
 use headway_units::{Bytes, Duration, Instant, Rate, RtoFloor};
 
 const QBOUND_S: f64 = 0.05;
@@ -18,6 +18,8 @@ const BETA_S: f64 = 0.1;
 /// Reference frame rate `FPS`.
 const FRAMES_PER_S: f64 = 30.0;
 const MAX_CORRECTION: f64 = 0.05;
+/// Maximum of a grown rate, relative to the receive rate (RFC 5348 section 4.3).
+const MAX_UNUSED: f64 = 2.0;
 const MIN_TIMEOUT: Duration = Duration::from_millis(200);
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 const CREDIT: Duration = Duration::from_millis(1);
@@ -34,7 +36,8 @@ pub struct NadaSender {
     rto: Rto,
     last_report: Option<Instant>,
     timeout: Option<Instant>,
-    silent: bool,
+    /// Start of the time without reports, if it continues.
+    silent_since: Option<Instant>,
     pacer: Pacer,
     setbacks: Setbacks,
 }
@@ -57,7 +60,7 @@ impl NadaSender {
             rto,
             last_report: None,
             timeout: None,
-            silent: false,
+            silent_since: None,
             pacer: Pacer::new(CREDIT),
             setbacks: Setbacks::default(),
         }
@@ -74,13 +77,16 @@ impl NadaSender {
         self.rate_bps = self.rate_bps.max((1.0 + gamma) * receive_bps);
     }
 
-    /// Gradual update (equations 5 to 7) after `delta_s` since the last report.
-    fn update(&mut self, signal_s: f64, delta_s: f64) {
+    /// Gradual update (equations 5 to 7) after `delta_s` since the last report. If the application uses less than half
+    /// of the rate, it does not grow.
+    fn update(&mut self, signal_s: f64, receive_bps: f64, delta_s: f64) {
         let reference_s = self.options.priority * self.options.reference_signal.as_secs_f64();
         let offset_s = signal_s - reference_s * self.limits_bps().1 / self.rate_bps;
         let difference_s = signal_s - self.signal_s;
         let delta = delta_s.min(TAU_S) / TAU_S;
-        self.rate_bps -= KAPPA * self.rate_bps * (delta * offset_s / TAU_S + ETA * difference_s / TAU_S);
+        let decrease = KAPPA * (delta * offset_s / TAU_S + ETA * difference_s / TAU_S);
+        let rate_bps = self.rate_bps * (1.0 - decrease);
+        self.rate_bps = rate_bps.min(self.rate_bps.max(MAX_UNUSED * receive_bps));
     }
 
     fn clip(&mut self) {
@@ -101,13 +107,11 @@ impl NadaSender {
         (self.rate_bps + self.correction_bps(BETA_S)).min(self.limits_bps().1)
     }
 
-    fn gap_s(&self, size: Bytes) -> f64 {
-        let gap_s = 8.0 * size.count() as f64 / self.send_bps();
-        if !self.silent {
-            return gap_s;
+    fn gap_s(&self, now: Instant, size: Bytes) -> f64 {
+        match self.silent_since {
+            Some(since) => probe_interval(now.since(since), self.rto.srtt()).as_secs_f64(),
+            None => 8.0 * size.count() as f64 / self.send_bps(),
         }
-        let rtt_s = self.rto.srtt().map_or(0.0, |rtt| rtt.as_secs_f64());
-        gap_s.max(PROBE_INTERVAL.as_secs_f64()).max(rtt_s)
     }
 }
 
@@ -119,7 +123,7 @@ impl SenderHalf for NadaSender {
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         if sending.data {
-            self.pacer.on_send(now, self.gap_s(sending.size));
+            self.pacer.on_send(now, self.gap_s(now, sending.size));
             self.timeout = self.timeout.or(Some(now + self.rto.timeout() + DELTA));
         }
         Stamp::default()
@@ -129,15 +133,14 @@ impl SenderHalf for NadaSender {
         let Report::Own(own) = feedback.report else { return };
         let Some(report) = NadaReport::decode(&own) else { return };
         feedback.rtt_sample.into_iter().for_each(|rtt| self.rto.sample(rtt));
-        self.silent = false;
+        self.silent_since = None;
         self.timeout = Some(now + self.rto.timeout() + DELTA);
         let delta_s = self.last_report.map_or(DELTA, |last| now.since(last)).as_secs_f64();
+        let receive_bps = report.receive_rate.bits_per_second() as f64;
         if report.gradual {
-            let before = self.rate_bps;
-            self.update(report.signal_s, delta_s);
-            self.setbacks.loss_events += u64::from(self.rate_bps < before);
+            self.update(report.signal_s, receive_bps, delta_s);
         } else {
-            self.ramp_up(report.receive_rate.bits_per_second() as f64);
+            self.ramp_up(receive_bps);
         }
         self.clip();
         (self.signal_s, self.last_report) = (report.signal_s, Some(now));
@@ -149,7 +152,7 @@ impl SenderHalf for NadaSender {
             return;
         }
         self.setbacks.timeouts += 1;
-        self.silent = true;
+        self.silent_since = self.silent_since.or(Some(now));
         self.rate_bps /= 2.0;
         self.clip();
         self.rto.back_off();
@@ -161,7 +164,7 @@ impl SenderHalf for NadaSender {
     }
 
     fn measures_silence(&self, _: Instant, _: u64) -> bool {
-        self.silent
+        self.silent_since.is_some()
     }
 
     fn setbacks(&self) -> Setbacks {
@@ -193,8 +196,22 @@ mod tests {
     fn a_gradual_update() {
         let mut sender = sender(1e6);
         sender.signal_s = 0.02;
-        sender.update(0.03, 0.1);
+        sender.update(0.03, 1e6, 0.1);
         assert!((sender.rate_bps - 977_000.0).abs() < 1e-6, "{}", sender.rate_bps);
+    }
+
+    /// A sender that uses less than half of its rate does not increase it, but a rising signal decreases it.
+    #[test]
+    fn an_unused_rate_does_not_grow() {
+        for (receive_bps, most) in [(499e3, 1e6), (501e3, 1.002e6), (1e6, f64::INFINITY)] {
+            let mut sender = sender(1e6);
+            sender.update(0.0, receive_bps, 0.1);
+            let expected = 1.003e6_f64.min(most);
+            assert!((sender.rate_bps - expected).abs() < 1e-6, "{receive_bps}: {}", sender.rate_bps);
+        }
+        let mut sender = sender(1e6);
+        sender.update(0.03, 0.0, 0.1);
+        assert!(sender.rate_bps < 1e6);
     }
 
     /// Equations 3 and 4: with a round trip of 100 ms, gamma is 50/320.

@@ -5,7 +5,7 @@ use super::window::{BYTES_IN_FLIGHT_HEAD_ROOM, Progress, Reduction, Window};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::one_way::FloorLine;
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Flight, LATE_PROBE_INTERVAL, MAX_PROBED, PROBE_INTERVAL, Pacer, PacketOutcome, Rto, RtoRules};
+use crate::toolbox::{Flight, Pacer, PacketOutcome, Rto, RtoRules, probe_interval};
 use headway_units::{Bytes, Duration, Ecn, Instant, Rate, RtoFloor};
 use std::collections::VecDeque;
 
@@ -123,8 +123,7 @@ impl Scream2Sender {
     /// Returns the time from a packet that is sent now to the next one, in s.
     fn gap_s(&self, now: Instant, size: f64) -> f64 {
         if let Some(since) = self.silent_since {
-            let interval = if now.since(since) < MAX_PROBED { PROBE_INTERVAL } else { LATE_PROBE_INTERVAL };
-            return interval.as_secs_f64().max(self.srtt_s.unwrap_or_default());
+            return probe_interval(now.since(since), self.srtt_s.map(Duration::from_secs_f64)).as_secs_f64();
         }
         8.0 * size / self.srtt_s.map_or(self.start_bps, |_| self.window.pace_bps())
     }

@@ -9,7 +9,7 @@
 
 mod allowed;
 mod arrivals;
-mod average;
+pub(crate) mod average;
 mod context;
 mod counter;
 mod equation;

@@ -20,12 +20,18 @@ pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval of probes after [`MAX_PROBED`], or a round trip if longer (RFC 8085 section 3.1.3).
 pub(crate) const LATE_PROBE_INTERVAL: Duration = Duration::from_secs(3);
 /// Duration for which a silent path is probed. Then the controller's back-off applies.
-pub(crate) const MAX_PROBED: Duration = Duration::from_secs(60);
+const MAX_PROBED: Duration = Duration::from_secs(60);
 /// Minimum number of reports before a silence is treated as an outage, initially and after another one.
 pub(crate) const MIN_REPORTS_BETWEEN: u32 = 8;
 /// Minimum number of packets received without a loss after a silence, before another one is treated as an outage: the
 /// distance of two losses at [`HEALTHY_LOSS`]. On a narrow path that drops three of four packets, fewer arrive.
 pub(crate) const MIN_PACKETS_BETWEEN: u64 = 10;
+
+/// Returns the interval of probes after this time without reports, with the round-trip time if it is known.
+pub(crate) fn probe_interval(silent_for: Duration, rtt: Option<Duration>) -> Duration {
+    let interval = if silent_for < MAX_PROBED { PROBE_INTERVAL } else { LATE_PROBE_INTERVAL };
+    interval.max(rtt.unwrap_or_default())
+}
 
 /// Detector of silences: outages in which the path acknowledges nothing.
 #[derive(Clone, Copy, Debug, Default)]
