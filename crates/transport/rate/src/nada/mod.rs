@@ -13,7 +13,8 @@
 //! - **The base of the queue delay** is a line below the delays of a minute, so that a skew of the clocks does not count
 //!   as a queue.
 //! - `p_loss` and `p_mark` are smoothed at each report. Each run of missing packets ends a loss interval, since the
-//!   receiver does not know the round-trip time.
+//!   receiver does not know the round-trip time. `loss_int` is the mean of closed intervals: with the open interval (RFC
+//!   5348 section 5.4), whose weight is 1/6, it would never be shorter than a seventh of the time since the last loss.
 //! - Between the warped and the plain delay, the receiver interpolates over `loss_int` packets, as the RFC recommends.
 //! - `delta` is at most `TAU`, so that one report after a pause does not end in a negative rate.
 //! - **Application-limited**: in gradual mode the rate grows to twice `r_recv` at most.

@@ -80,7 +80,7 @@ impl NadaReceiver {
     /// Returns the queue delay, warped if the last loss is recent (equation 1).
     fn warped_s(&mut self, qdelay_s: f64) -> f64 {
         let intervals = self.intervals.make_contiguous();
-        let loss_rate = self.average.loss_event_rate(intervals, true);
+        let loss_rate = self.average.loss_event_rate(intervals, false);
         let Some(open) = intervals.first().filter(|_| loss_rate > 0.0) else { return qdelay_s };
         // From 1 up to `loss_exp` packets after a loss to 0 at `loss_int` packets later.
         let share = (MULTILOSS + 1.0 - open.length * loss_rate).clamp(0.0, 1.0);
