@@ -127,6 +127,11 @@ fn rap() {
 }
 
 #[test]
+fn nada() {
+    compare("nada", &[include_str!("../../../../docs/src/rate/nada.md")], &[]);
+}
+
+#[test]
 fn scream2() {
     compare("scream2", &[include_str!("../../../../docs/src/rate/scream2.md")], &[]);
 }

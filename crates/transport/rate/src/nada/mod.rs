@@ -10,8 +10,8 @@
 //!
 //! Where the RFC is silent, or leaves a choice:
 //!
-//! - **The base of the queue delay** is a line below the delays of a minute, so that a skew of the clocks does not count
-//!   as a queue.
+//! - **The base of the queue delay** is a line below the delays of 20 minutes, so that a skew of the clocks does not
+//!   count as a queue.
 //! - `p_loss` and `p_mark` are smoothed at each report. Each run of missing packets ends a loss interval, since the
 //!   receiver does not know the round-trip time. `loss_int` is the mean of closed intervals: with the open interval (RFC
 //!   5348 section 5.4), whose weight is 1/6, it would never be shorter than a seventh of the time since the last loss.

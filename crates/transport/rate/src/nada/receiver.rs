@@ -22,6 +22,8 @@ const PMRREF: f64 = 0.01;
 const ALPHA: f64 = 0.1;
 /// Samples of the minimum filter of the queue delay.
 const FILTERED: usize = 15;
+/// Time after which a delay no longer counts for the base ("tens of minutes", section 5.1.1).
+const BASE_MEMORY: Duration = Duration::from_secs(20 * 60);
 /// Closed loss intervals of an average (RFC 5348 section 5.4).
 const INTERVALS: usize = 8;
 /// Maximum number of packets in the log.
@@ -58,7 +60,7 @@ impl NadaReceiver {
     pub(crate) fn new(_: &NadaOptions, _: ReceiverContext) -> Self {
         let without_discounting = TfrcOptions { discounting: false, ..TfrcOptions::preset(Dialect::Rfc) };
         Self {
-            floor: FloorLine::default(),
+            floor: FloorLine::over(BASE_MEMORY),
             log: VecDeque::new(),
             last_loss: None,
             intervals: VecDeque::new(),

@@ -2,10 +2,10 @@
 //! removal of clock skew from network delay measurements", INFOCOM 1999). Queues only add delay, so the minima of short
 //! intervals are on it.
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Interval of which the minimum delay is kept, in ns.
+/// Interval of which the minimum delay is kept, in ns, by default.
 pub(super) const INTERVAL_NS: i64 = 500_000_000;
 /// Maximum number of intervals; older ones may belong to another path.
 pub(super) const MAX_INTERVALS: usize = 120;
@@ -19,8 +19,9 @@ const DRIFT: f64 = 15e-6;
 type Point = (i64, i64);
 
 /// Minimum delays and the line below them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct FloorLine {
+    interval_ns: i64,
     least: VecDeque<Point>,
     on: Point,
     slope: f64,
@@ -29,12 +30,31 @@ pub(crate) struct FloorLine {
     spread: f64,
 }
 
+impl Default for FloorLine {
+    /// Returns a line below the delays of the last minute.
+    fn default() -> Self {
+        Self::over(Duration::from_nanos(INTERVAL_NS.unsigned_abs() * MAX_INTERVALS as u64))
+    }
+}
+
 impl FloorLine {
+    /// Creates a line below the delays of the last `memory`.
+    pub(crate) fn over(memory: Duration) -> Self {
+        Self {
+            interval_ns: (memory.as_nanos() as i64 / MAX_INTERVALS as i64).max(1),
+            least: VecDeque::new(),
+            on: (0, 0),
+            slope: 0.0,
+            fitted: false,
+            spread: 0.0,
+        }
+    }
+
     /// Adds a packet with its delay in ns and returns the delay above the line in ns, at least zero.
     pub(crate) fn add(&mut self, arrived: Instant, delay: i64) -> f64 {
         let point = (arrived.as_nanos() as i64, delay);
         match self.least.back_mut() {
-            Some(last) if point.0.div_euclid(INTERVAL_NS) == last.0.div_euclid(INTERVAL_NS) => {
+            Some(last) if point.0.div_euclid(self.interval_ns) == last.0.div_euclid(self.interval_ns) => {
                 if point.1 < last.1 {
                     *last = point;
                 }
@@ -126,7 +146,6 @@ fn turn(a: Point, b: Point, c: Point) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::Duration;
 
     /// Feeds packets every 100 ms with delays in us as a function of the time in us, and collects the results of
     /// `each`.
