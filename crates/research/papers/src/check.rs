@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::ops::Bound as Edge;
 
-/// Bound that the whole 95 % interval of a number must satisfy.
+/// Bound on a number that is computed from the runs. The whole 95 % confidence interval of the number must satisfy it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// At most `tolerance` away from `value`.
