@@ -111,8 +111,9 @@ pub(crate) struct RunOptions {
 pub(crate) struct LabOptions {
     #[command(flatten)]
     pub(crate) record: RecordOptions,
-    /// Maximum timing error of a valid run: the 99th percentile of the time by which packets are released later than
-    /// the links compute. The run is also not valid if the lab stalls for 100 times as long.
+    /// Maximum 99th percentile of the release error in a valid run: the time by which the lab releases a packet later
+    /// than the link model computes. A run is also not valid if the lab does not run for more than 100 times this
+    /// bound.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
 }
@@ -212,8 +213,8 @@ pub(crate) struct PlotOptions {
     #[arg(long = "metric", value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(SERIES_FIGURES.map(|figure| figure.name)))]
     pub(crate) metrics: Vec<String>,
-    /// Draw the complementary distribution of delays, on a logarithmic vertical axis. Requires --kind delay-cdf or
-    /// frames.
+    /// Draw the complementary distribution, the share of delays above each value, on a logarithmic vertical axis.
+    /// Requires --kind delay-cdf or frames.
     #[arg(long)]
     pub(crate) complementary: bool,
     /// Use a logarithmic horizontal axis for delays. Requires --kind delay-cdf or frames.
@@ -316,8 +317,8 @@ pub(crate) enum PlotKind {
     /// Cumulative distribution of the one-way delays of received packets; needs records with `[record] distributions =
     /// true`.
     DelayCdf,
-    /// Share of the written media frames that are complete within a time after writing; needs records with `[record]
-    /// distributions = true`.
+    /// Share of the media frames that arrive completely within a time after the sender wrote them, as a curve over that
+    /// time; needs records with `[record] distributions = true`.
     Frames,
 }
 

@@ -173,9 +173,10 @@ pub(crate) struct SendOptions {
 #[command(group = ArgGroup::new("ports").required(true).multiple(true).args(["rules", "from", "to"]))]
 pub(crate) struct RelayOptions {
     /// TOML file with ports and classification rules, instead of --from or --to.
-    #[arg(value_name = "RULES")]
+    #[arg(value_name = "RULES_FILE")]
     pub(crate) rules: Option<PathBuf>,
-    /// Local address to wait for the peer. A new peer replaces the connected one.
+    /// Local address at which this relay waits for the peer, which uses --connect. A new peer replaces the connected
+    /// one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
     /// Address of the relay to connect to.
@@ -194,7 +195,7 @@ pub(crate) struct RelayOptions {
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
     /// Local address that accepts datagrams from a program. May be repeated; the n-th --from is forwarded to the n-th
-    /// --to of the peer. Only one of RULES, --from and --to is allowed.
+    /// --to of the peer. Only one of RULES_FILE, --from and --to is allowed.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "rules")]
     pub(crate) from: Vec<String>,
     /// Address of a program that receives datagrams. May be repeated; the n-th --to receives from the n-th --from of
