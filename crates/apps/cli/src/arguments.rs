@@ -265,17 +265,17 @@ Shells nest: `headway shell --delay 20ms -- headway shell --rate 6Mbps -- COMMAN
 of the command, or 125 if the emulator fails or the run is not valid. All processes of the command end with it.
 
 As root, programs reach the services of this machine at the gateway, 100.64.0.1 for the first shell. Without privileges, \
-where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach the ports of \
+where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach only the ports of \
 --host-port there. Access to the outside would need a user-mode network such as passt, which terminates TCP connections.
 
 The link carries IPv4 only.";
 
 #[cfg(target_os = "linux")]
 const LAB_HELP: &str = "\
-A flow with the key `program` runs this shell command at its sending node, and the command of the key `server` at its \
-receiving node. A flow with `transport = { kind = \"kernel-tcp\", congestion = \"bbr\" }` is a connection of the kernel's TCP. \
-All other flows are simulated. All packets share the links of the scenario. Each node with a program is a network \
-namespace, which reaches nothing else.
+The key `program` of a flow is a shell command that runs at the flow's sending node. The command of the key `server` runs at \
+its receiving node. A flow with `transport = { kind = \"kernel-tcp\", congestion = \"bbr\" }` is a connection of the kernel's \
+TCP. All other flows are simulated. All packets share the links of the scenario. Each node with a program is a network \
+namespace, which reaches only the links of the scenario.
 
 A scenario for a lab runs commands with the rights of the user: read it before you run it. The output of the programs is \
 in the folder `programs` of the record.
