@@ -3,7 +3,8 @@
 use headway_units::Instant;
 use std::time::Duration;
 
-/// Monotonic clock that counts from its creation. Two clocks of one program differ; a copy does not.
+/// Monotonic clock that counts from its creation. Clocks that are created separately have different zeros; a copy has
+/// the zero of the original.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: std::time::Instant,

@@ -80,9 +80,9 @@ impl<O: Outbox + Default> Endpoint<O> {
     /// datagrams are in the first [`len`](Transmit::len) bytes of the buffer, which grows as
     /// needed, to at most 64 kB, and keeps its length for the next call.
     ///
-    /// Connections take turns. In its turn a connection sends the datagrams that its controller
-    /// permits now, of one size and at most [`segments`](super::EndpointOptions::segments). If the
-    /// system cannot send more, call it again later; nothing is lost.
+    /// Connections take turns. In its turn a connection sends the datagrams that its controller permits now: at most
+    /// [`segments`](super::EndpointOptions::segments), of one size except a shorter last one. If the system cannot send
+    /// more, call it again later; nothing is lost.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if let Some(transmit) = self.waiting.next(buffer) {
             return Some(transmit);

@@ -123,8 +123,8 @@ impl<S: SenderHalf> Outbound<S> {
         self.ledger.upcoming()
     }
 
-    /// Returns whether the packet `next` may be sent now; `None` means that no packet waits. If not,
-    /// [`Self::poll_timeout`] returns when to ask again.
+    /// Returns whether the packet `next` may be sent now; `next` is `None` if no packet waits. If the packet may not be
+    /// sent, [`Self::poll_timeout`] returns when to ask again.
     pub fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.catch_up(now + Duration::from_nanos(1));
         let Some(controller) = &mut self.controller else { return false };
@@ -152,8 +152,8 @@ impl<S: SenderHalf> Outbound<S> {
             && self.controller.as_ref().is_some_and(SenderHalf::is_application_limited)
     }
 
-    /// Cancels the deadline of the next packet, while the connection must not send for another reason than the
-    /// controller.
+    /// Cancels the deadline of the next packet. For a connection that must not send at present although its controller
+    /// may permit it.
     pub const fn hold(&mut self) {
         self.pacing = Pacing::NONE;
     }
@@ -165,7 +165,8 @@ impl<S: SenderHalf> Outbound<S> {
         }
     }
 
-    /// Notifies the controller that nothing was sent although a packet was permitted.
+    /// Notifies the controller that a packet was permitted but none was sent, for example because the send queue
+    /// discarded all packets.
     pub fn on_nothing_sent(&mut self, now: Instant) {
         if let Some(controller) = &mut self.controller {
             controller.on_application_limited(now);

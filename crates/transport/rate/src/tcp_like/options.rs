@@ -92,7 +92,8 @@ pub struct TcpLikeExpert {
     /// timer.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub delayed_ack: Option<Duration>,
-    /// Whether the receiver acknowledges a mark or gap immediately, once per round trip (RFC 4340 section 11.3).
+    /// Whether the receiver acknowledges a mark or gap immediately, at most once per round trip (RFC 4340 section
+    /// 11.3).
     pub immediate_acks: bool,
 }
 

@@ -67,7 +67,8 @@ pub struct TfrcOptions {
     /// from 1ms to 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub probe_interval: Option<Duration>,
-    /// Whether consecutive losses may be several loss events, although no report could be sent between them.
+    /// Whether a run of consecutive lost packets may be several loss events. False: it is a single event while the loss
+    /// event rate is at most 10 %, since no report could be sent within it.
     pub events_in_a_gap: bool,
 
     /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`), and rules for small packets.
@@ -206,7 +207,7 @@ pub enum FeedbackClock {
     /// With the first packet that arrives a round-trip time R or more after the last report, or 1.5 R after that report
     /// (ns-2).
     Arrival,
-    /// When the window counter is four above that at the last report (RFC 4342 section 10.3).
+    /// When the window counter is at least four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
     /// As `window-counter`, but not while a packet is missing. The receive rate covers the time since the last report;
     /// a report of a loss event repeats the last rate (Linux).
@@ -287,7 +288,8 @@ pub enum SlowStart {
 pub enum Increase {
     /// Immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
-    /// By one packet per round trip in each round trip; the limits are at least one packet per round trip (ns-2).
+    /// By one packet per round trip in each round trip, up to the rate of the equation and the receive limit, which is
+    /// at least one packet per round trip (ns-2).
     PacketPerRtt,
 }
 
