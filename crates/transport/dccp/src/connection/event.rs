@@ -18,8 +18,8 @@ pub struct Outgoing<'a> {
     pub ecn: Ecn,
     /// Whether routers must not fragment the packet (RFC 4340 section 14.2).
     pub dont_fragment: bool,
-    /// Number of the driver's [probe](crate::Connection::probe) if this is its Sync, which may be
-    /// sent to another address.
+    /// Number of the driver's [probe](crate::Connection::probe) if the packet is the Sync of this probe. The driver may
+    /// send such a packet to another address.
     pub probe: Option<u64>,
 }
 

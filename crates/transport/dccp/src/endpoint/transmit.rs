@@ -25,7 +25,7 @@ pub struct Transmit {
     pub segment_size: usize,
     /// Whether routers must not fragment them (RFC 4340 section 14.2).
     pub dont_fragment: bool,
-    /// Number of a connection's [probe](crate::Connection::probe) if this is its only packet. The
+    /// Number of a connection's [probe](crate::Connection::probe) if the only datagram is the Sync of this probe. The
     /// driver may send it to another address, to test whether the peer is reachable there.
     pub probe: Option<u64>,
 }

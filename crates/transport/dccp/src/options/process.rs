@@ -28,7 +28,7 @@ pub struct OptionError {
     pub offset: usize,
     /// Type of the option.
     pub option: u8,
-    /// First two bytes of its data, zero if absent, as reported in a Reset.
+    /// First two bytes of the option's data, zero if absent, as reported in a Reset.
     pub data: [u8; 2],
     /// Whether Mandatory precedes it.
     pub mandatory: bool,

@@ -40,11 +40,11 @@ pub struct Waits {
     pub kind: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which the application created it.
+    /// Time at which the application created the packet.
     pub created: Instant,
-    /// Time after which the receiver cannot use it, if any.
+    /// Time after which the receiver cannot use the packet, if any.
     pub expires: Option<Instant>,
-    /// Whether it is the last packet of its frame; true if frames are not used.
+    /// Whether the packet is the last of its frame; true if frames are not used.
     pub ends_frame: bool,
 }
 

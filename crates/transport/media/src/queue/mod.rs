@@ -196,7 +196,7 @@ impl<T> SendQueue<T> {
     }
 
     /// Removes the packet to send at `now`. Calls `unsent` for each packet dropped before it. Returns `None` if no
-    /// packet is to be sent.
+    /// packet waits, all were dropped as late, or an external queue chooses none.
     #[inline]
     pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
         if self.sends_head() {

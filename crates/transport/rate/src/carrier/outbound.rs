@@ -192,7 +192,8 @@ impl<S: SenderHalf> Outbound<S> {
         (number, self.controller.as_mut().map(|controller| controller.on_send(now, &sending)))
     }
 
-    /// Measures the round trip of an acknowledgement, if it allows a measurement.
+    /// Measures the round-trip time from the timing information of an acknowledgement. `None` if this information does
+    /// not suffice or is implausible.
     pub fn measure(&mut self, now: Instant, acknowledged: &Acknowledged) -> Option<Trip> {
         let &Acknowledged { number, held, at_once, echoed, distrusted } = acknowledged;
         let (age, held) = match (echoed, held) {
