@@ -168,7 +168,7 @@ pub struct Check {
     pub bound: Bound,
 }
 
-/// Error in a check, or in another part that refers to cells and metrics.
+/// Error in a check, or in another part of `claims.toml` that refers to cells (experiments) and metrics.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

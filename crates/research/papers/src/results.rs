@@ -64,8 +64,9 @@ pub struct Results {
     pub agreement: Vec<Comparison>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Combined readings, by name, each with its parts. A claim that a combined reading does not judge has the verdict of
-    /// the first part that judges it.
+    /// Combined readings (interpretations of the paper), by name, each with the names of the readings that it combines.
+    /// A claim that a combined reading does not judge has the verdict of the first of these readings that judges the
+    /// claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
     /// Verdicts on the claims.

@@ -12,8 +12,8 @@ pub struct Arrivals<'a> {
     /// State of each packet, received or not (Ack Vectors, RFC 4340 section 11.4). Packets whose data was dropped count
     /// as received.
     pub runs: &'a [Run],
-    /// Blocks of Data Dropped (RFC 4340 section 11.7): packets whose data did not reach the application, or arrived
-    /// corrupt.
+    /// Blocks of Data Dropped (RFC 4340 section 11.7). A Drop Block covers packets whose data did not reach the
+    /// application or arrived corrupt, a Normal Block all others.
     pub dropped: &'a [DropRun],
 }
 

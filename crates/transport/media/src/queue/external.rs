@@ -9,7 +9,8 @@ use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Send queue implemented by the program: creates the decisions of the queue of each flow.
+/// Send queue implemented by the program. For the queue of each flow it creates an object that makes the
+/// [decisions](Decisions).
 pub trait ExternalQueue: Debug + Send + Sync {
     /// Creates the decisions of one queue.
     fn decisions(&self) -> Box<dyn Decisions>;

@@ -60,7 +60,8 @@ pub struct Acknowledged {
     pub at_once: bool,
     /// Age of the local timestamp that the acknowledgement echoes, and the time for which the receiver held it.
     pub echoed: Option<(Duration, Duration)>,
-    /// Whether the reported times are untrusted. At most half of the time since the packet was sent is then subtracted.
+    /// Whether the holding time that the receiver reports is untrusted. It then counts as at most half of the time
+    /// since the packet was sent.
     pub distrusted: bool,
 }
 

@@ -54,8 +54,8 @@ pub struct TfrcOptions {
     /// Whether Faster Restart applies after idle and data-limited periods (draft-ietf-dccp-tfrc-faster-restart-06).
     pub faster_restart: bool,
 
-    /// Whether the first report after a silence (an outage of the path) restarts the flow: slow start without earlier
-    /// losses.
+    /// Whether the first report after a silence (an outage of the path) restarts the flow, in slow start and with an
+    /// empty loss history.
     pub silence_restarts: bool,
     /// Whether slow start after a silence (no reports) ends at the rate from before it; the rate then grows by one
     /// packet per round trip (the slow start threshold of RFC 5681 section 3.1).
@@ -121,7 +121,7 @@ pub struct TfrcExpert {
     /// Rate before a round-trip measurement, above 0bps (ns-2 `InitRate_`); absent: one packet per second.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub start_rate: Option<Rate>,
-    /// `W_init`, the data that may be sent in the first round trip of known length.
+    /// `W_init`: data per round trip at the initial rate, which applies once the round-trip time is known.
     pub initial_window: InitialWindow,
     /// Growth of the rate before the first loss.
     pub slow_start: SlowStart,
@@ -133,7 +133,8 @@ pub struct TfrcExpert {
     pub pacing: Pacing,
     /// Granularity of the sender's timers, at most 1s, half of which a packet may be early (RFC 5348 section 8.3).
     pub t_gran: Duration,
-    /// Whether a report advances the window counter to four above the reported packet's (RFC 4342 section 8.1).
+    /// Whether a report advances the sender's window counter to at least four above that of the acknowledged packet
+    /// (RFC 4342 section 8.1).
     pub counter_keeps_up: bool,
     /// Value of s in the equation for small packets, above 0B (RFC 4828 section 3); absent: by `segment`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -142,7 +143,8 @@ pub struct TfrcExpert {
     pub header: Bytes,
     /// Minimum time between two packets, up to 64s (RFC 4828 section 4.3, RFC 5622 section 5).
     pub min_interval: Duration,
-    /// Whether intervals of at most two round trips count lost packets instead of loss events (RFC 4828 section 3).
+    /// Whether each lost packet counts in a loss interval of at most two round trips, not only one loss event (RFC 4828
+    /// section 3).
     pub short_intervals: bool,
 }
 

@@ -47,7 +47,7 @@ struct Sent {
     state: Arrival,
 }
 
-/// Record of the packets that are not settled, for a controller with per-packet feedback.
+/// Record of sent packets whose outcome is not final, for a controller with per-packet feedback.
 #[derive(Clone, Debug)]
 pub struct Flight {
     first: u64,
