@@ -475,8 +475,8 @@ pub(crate) struct ShellOptions {
     /// Port of this machine's loopback address, TCP and UDP, that programs reach at the gateway. May be repeated.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) host_port: Vec<u16>,
-    /// Folder for captures in pcapng format: the packets at both ends of the link (`shell.pcapng`, `gateway.pcapng`), and
-    /// those that the link dropped (`drops.pcapng`).
+    /// Folder for captures in pcapng format: the packets at both ends of the link (`shell.pcapng`, `gateway.pcapng`),
+    /// and those that the link dropped (`drops.pcapng`).
     #[arg(long, value_name = "DIR")]
     pub(crate) capture: Option<PathBuf>,
     /// Log of the direction out of the shell, in the format of Mahimahi's mm-link.

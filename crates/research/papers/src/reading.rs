@@ -234,8 +234,9 @@ mod tests {
         assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
     }
 
-    /// `path` and `path.uddj` replace the same words, so that the combined checks are those under `hop`. They are judged
-    /// unless `hop` is the first of the combined readings, which gives the verdict on claims that are not judged.
+    /// `path` and `path.uddj` replace the same words, so that the combined checks are those under `hop`. They are
+    /// judged unless `hop` is the first of the combined readings, which gives the verdict on claims that are not
+    /// judged.
     #[test]
     fn a_combined_reading_judges_claims_unless_its_first_part_has_the_same_checks() {
         let judged = |combines: &str| {

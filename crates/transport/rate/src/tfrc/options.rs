@@ -195,8 +195,8 @@ pub enum FirstInterval {
     /// starts at the last report (ns-2 `AdjustHistoryAfterSS_` 1).
     LastRtt,
     /// Receive rate since the last report, inverted and truncated to whole packets. Until the second loss event this
-    /// interval is used alone, unless it has less than 4 packets and the open one is longer; then it is discarded
-    /// (Linux).
+    /// interval is used alone, or with the open interval if it has less than 4 packets and the open one is longer. The
+    /// second loss event discards it (Linux).
     SinceReport,
 }
 
