@@ -93,7 +93,7 @@ pub(crate) struct RecvOptions {
     #[arg(long)]
     pub(crate) once: bool,
     /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Connections of further senders are
-    /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders.
+    /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders. Not with --once.
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
@@ -152,7 +152,8 @@ pub(crate) struct SendOptions {
     /// Send the UDP datagrams that arrive at this local address.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
-    /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'.
+    /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'. Not with
+    /// --kind, --priority, --expires, --method or --chunk.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
     /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
@@ -202,7 +203,7 @@ pub(crate) struct RelayOptions {
     /// the peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
     pub(crate) to: Vec<String>,
-    /// Exit when the first connection ends.
+    /// Exit when the first connection ends. Requires --listen.
     #[arg(long, requires = "listen")]
     pub(crate) once: bool,
 }
