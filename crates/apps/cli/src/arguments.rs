@@ -111,8 +111,9 @@ pub(crate) struct RunOptions {
 pub(crate) struct LabOptions {
     #[command(flatten)]
     pub(crate) record: RecordOptions,
-    /// Maximum timing error of a valid run: the 99th percentile of the time by which packets are released later than
-    /// the links compute. The run is also not valid if the lab stalls for 100 times as long.
+    /// Maximum 99th percentile of the release error in a valid run: the time by which the lab releases a packet later
+    /// than the link model computes. A run is also not valid if the lab does not run for more than 100 times this
+    /// bound.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
 }
@@ -212,8 +213,8 @@ pub(crate) struct PlotOptions {
     #[arg(long = "metric", value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(SERIES_FIGURES.map(|figure| figure.name)))]
     pub(crate) metrics: Vec<String>,
-    /// Draw the complementary distribution of delays, on a logarithmic vertical axis. Requires --kind delay-cdf or
-    /// frames.
+    /// Draw the complementary distribution, the share of delays above each value, on a logarithmic vertical axis.
+    /// Requires --kind delay-cdf or frames.
     #[arg(long)]
     pub(crate) complementary: bool,
     /// Use a logarithmic horizontal axis for delays. Requires --kind delay-cdf or frames.
@@ -264,17 +265,17 @@ Shells nest: `headway shell --delay 20ms -- headway shell --rate 6Mbps -- COMMAN
 of the command, or 125 if the emulator fails or the run is not valid. All processes of the command end with it.
 
 As root, programs reach the services of this machine at the gateway, 100.64.0.1 for the first shell. Without privileges, \
-where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach the ports of \
+where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach only the ports of \
 --host-port there. Access to the outside would need a user-mode network such as passt, which terminates TCP connections.
 
 The link carries IPv4 only.";
 
 #[cfg(target_os = "linux")]
 const LAB_HELP: &str = "\
-A flow with the key `program` runs this shell command at its sending node, and the command of the key `server` at its \
-receiving node. A flow with `transport = { kind = \"kernel-tcp\", congestion = \"bbr\" }` is a connection of the kernel's TCP. \
-All other flows are simulated. All packets share the links of the scenario. Each node with a program is a network \
-namespace, which reaches nothing else.
+The key `program` of a flow is a shell command that runs at the flow's sending node. The command of the key `server` runs at \
+its receiving node. A flow with `transport = { kind = \"kernel-tcp\", congestion = \"bbr\" }` is a connection of the kernel's \
+TCP. All other flows are simulated. All packets share the links of the scenario. Each node with a program is a network \
+namespace, which reaches only the links of the scenario.
 
 A scenario for a lab runs commands with the rights of the user: read it before you run it. The output of the programs is \
 in the folder `programs` of the record.
@@ -316,8 +317,8 @@ pub(crate) enum PlotKind {
     /// Cumulative distribution of the one-way delays of received packets; needs records with `[record] distributions =
     /// true`.
     DelayCdf,
-    /// Share of the written media frames that are complete within a time after writing; needs records with `[record]
-    /// distributions = true`.
+    /// Share of the media frames that arrive completely within a time after the sender wrote them, as a curve over that
+    /// time; needs records with `[record] distributions = true`.
     Frames,
 }
 
@@ -474,8 +475,8 @@ pub(crate) struct ShellOptions {
     /// Port of this machine's loopback address, TCP and UDP, that programs reach at the gateway. May be repeated.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) host_port: Vec<u16>,
-    /// Folder for captures in pcapng format: the packets at both ends of the link (`shell.pcapng`, `gateway.pcapng`), and
-    /// those that the link dropped (`drops.pcapng`).
+    /// Folder for captures in pcapng format: the packets at both ends of the link (`shell.pcapng`, `gateway.pcapng`),
+    /// and those that the link dropped (`drops.pcapng`).
     #[arg(long, value_name = "DIR")]
     pub(crate) capture: Option<PathBuf>,
     /// Log of the direction out of the shell, in the format of Mahimahi's mm-link.

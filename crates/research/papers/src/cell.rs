@@ -99,13 +99,15 @@ impl Grid {
 }
 
 impl Cell {
-    /// Returns whether the cell is run with `profile`: the full profile runs all cells, the default profile some.
+    /// Returns whether `profile` runs the cell. The full profile runs all cells; the default profile omits cells with
+    /// `full = true` in `claims.toml`.
     #[must_use]
     pub fn belongs_to(&self, profile: Profile) -> bool {
         !self.full || profile == Profile::Full
     }
 
-    /// Returns whether runs with `profile` are shorter because further keys of the scenario are set.
+    /// Returns whether `profile` shortens the runs of the cell. The default profile does so for cells with `quick` in
+    /// `claims.toml`, a list of additional keys that it sets in the scenario.
     #[must_use]
     pub fn is_shortened(&self, profile: Profile) -> bool {
         profile == Profile::Default && !self.quick.is_empty()

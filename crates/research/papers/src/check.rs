@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::ops::Bound as Edge;
 
-/// Bound that the whole 95 % interval of a number must satisfy.
+/// Bound on a number that is computed from the runs. The whole 95 % confidence interval of the number must satisfy it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// At most `tolerance` away from `value`.
@@ -168,7 +168,7 @@ pub struct Check {
     pub bound: Bound,
 }
 
-/// Error in a check, or in another part that refers to cells and metrics.
+/// Error in a check, or in another part of `claims.toml` that refers to cells (experiments) and metrics.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]

@@ -61,13 +61,14 @@ pub struct Claim {
     pub statement: String,
     /// Number that the paper states; `None` if it states none.
     pub paper: Option<f64>,
-    /// Cell (experiment) for which tables show the paper's number; `None` for the cell of the check.
+    /// Cell (experiment) for which tables show the paper's number; `None` for the cell of the first check.
     pub cell: Option<String>,
     /// Checks that must all hold for the claim to be reproduced.
     pub checks: Vec<Check>,
     /// Checks that must all hold for the trend to be reproduced.
     pub trend: Vec<Check>,
-    /// Contradiction because of which the claim cannot hold; `None` if there is none.
+    /// Contradiction with physics or within the paper, because of which the claim cannot hold, and the checks that show
+    /// it; `None` if there is none.
     pub explain: Option<Explain>,
     /// Results under other assumptions, which do not affect the verdict; `None` if there are none.
     pub additional: Option<Explain>,
@@ -124,7 +125,8 @@ pub struct ReadingChecks {
     pub checks: Vec<Check>,
     /// Checks that must all hold for the trend to be reproduced.
     pub trend: Vec<Check>,
-    /// Contradiction because of which the claim cannot hold; `None` if there is none.
+    /// Contradiction with physics or within the paper, because of which the claim cannot hold, and the checks that show
+    /// it; `None` if there is none.
     pub explain: Option<Explain>,
     /// Results under other assumptions ([`Claim::additional`]), with only the checks that this reading changes. They do
     /// not affect the verdict.

@@ -110,7 +110,8 @@ impl Claims {
     /// Parses a `claims.toml`. `built_in` are the paper's metrics in addition to those that the file defines.
     ///
     /// # Errors
-    /// The first error: a type, an unknown key, an unknown or duplicate name, or a claim that cannot be judged.
+    /// The first problem found: a value of a wrong type, an unknown key, an unknown or duplicate name, or a claim that
+    /// cannot be judged.
     pub fn parse(text: &str, built_in: &'static [Metric]) -> Result<Self, ClaimsError> {
         let written: Written = table("claims.toml", text)?;
         if let Some(profile) = written.seeds.empty_profile() {
@@ -178,7 +179,8 @@ impl Claims {
         1..=if cell.deterministic { 1 } else { self.seeds.of(profile) }
     }
 
-    /// Returns the names of the readings that combine several others, each with the names of these.
+    /// Returns the readings (interpretations of the paper) that combine several others: each name, with the names of
+    /// the combined readings.
     #[must_use]
     pub fn combined(&self) -> BTreeMap<String, Vec<String>> {
         let several = self.readings.iter().filter(|reading| !reading.combines.is_empty());

@@ -53,8 +53,8 @@ impl Measured {
         Estimate::of(&samples)
     }
 
-    /// Returns the mean over runs of the number that `check` judges, with cells paired by seed. Returns `None` if a run
-    /// lacks the metric.
+    /// Returns the number that `check` judges: the mean over runs with cells paired by seed, or a share or ratio
+    /// computed from all runs together. Returns `None` if a run lacks the metric.
     #[must_use]
     pub fn of(&self, check: &Check) -> Option<Estimate> {
         match check.reduce {

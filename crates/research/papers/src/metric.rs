@@ -79,7 +79,7 @@ impl Metrics {
         built_in.chain(expressions)
     }
 
-    /// Checks the expressions of `claims.toml` against the names that a record will have.
+    /// Checks the expressions of `claims.toml` before any run. `names` are those that the record of a run will have.
     ///
     /// # Errors
     /// If an expression refers to a name that no such record has, to a text, or to several numbers.

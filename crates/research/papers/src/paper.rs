@@ -119,7 +119,7 @@ impl Paper {
         Claims::parse(&self.claims, self.metrics)
     }
 
-    /// Parses the means of ns-2; empty if the paper has no `ns2.csv`.
+    /// Parses `ns2.csv`, the means of metrics that were measured with ns-2. Empty if the paper has no such file.
     ///
     /// # Errors
     /// If `ns2.csv` is invalid.

@@ -12,8 +12,8 @@ pub struct Share {
     /// Factor by which the second curve's values are multiplied.
     #[serde(default = "once")]
     pub times: f64,
-    /// Bound on the second curve's mean: only points at which it is below the bound are counted. `None` counts all
-    /// points.
+    /// Bound on the second curve's mean, before `times` is applied: only points at which the mean is below the bound
+    /// are counted. `None` counts all points.
     pub where_second_below: Option<f64>,
 }
 
@@ -29,7 +29,7 @@ pub enum ShareOf {
     Above,
     /// The first curve is below the second: the whole 95 % interval of their difference, paired by run, is below 0.
     Below,
-    /// The 95 % interval of the first curve's mean is above that of the second curve's mean.
+    /// The whole 95 % interval of the first curve's mean is above the whole interval of the second curve's mean.
     ClearlyAbove,
     /// The 95 % intervals of the means of both curves do not overlap.
     Apart,

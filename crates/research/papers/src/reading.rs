@@ -18,8 +18,9 @@ pub struct Reading {
     pub text: String,
     /// Statement in the paper that supports the reading, with its place.
     pub support: String,
-    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under the first of
-    /// them that judges the claim, which gives the verdict on all other claims.
+    /// Names of earlier readings that this one combines; empty if it combines none. A combined reading judges a claim
+    /// only if it changes the checks, compared with the first reading in this list that judges the claim. Otherwise the
+    /// verdict under that reading applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combines: Vec<String>,
     /// Replacements in cell names. A key is one or more whole words between dots.
@@ -233,8 +234,9 @@ mod tests {
         assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
     }
 
-    /// `path` and `path.uddj` replace the same words, so that the combined checks are those under `hop`. They are judged
-    /// unless `hop` is the first of the combined readings, which gives the verdict on claims that are not judged.
+    /// `path` and `path.uddj` replace the same words, so that the combined checks are those under `hop`. They are
+    /// judged unless `hop` is the first of the combined readings, which gives the verdict on claims that are not
+    /// judged.
     #[test]
     fn a_combined_reading_judges_claims_unless_its_first_part_has_the_same_checks() {
         let judged = |combines: &str| {

@@ -12,7 +12,8 @@ const SAME: &str = "unchanged";
 const COMBINED: &str =
     "Verdicts under combined readings. Other claims have the verdict of the one reading that changes them.";
 
-/// Returns the readings with their support, and the verdicts of each claim that several readings judge, as Markdown.
+/// Returns the readings (interpretations of the paper) as Markdown, with the statements that support them, and the
+/// verdicts on each claim that several readings judge.
 #[must_use]
 pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     let mut text = String::new();
@@ -33,7 +34,8 @@ pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     text
 }
 
-/// Returns the verdicts by reading for a terminal; empty if no claim is judged under several readings.
+/// Returns, for a terminal, the verdicts on each claim that several readings (interpretations of the paper) judge.
+/// Empty if there is no such claim.
 #[must_use]
 pub fn readings_plain(claims: &Claims, results: &Results) -> String {
     let Tables { several, single, combined } = Tables::new(claims, results);

@@ -4,8 +4,9 @@ use crate::points::Share;
 use crate::statistics::kendall_tau;
 use serde::Deserialize;
 
-/// Reduction of the values of several cells to one number. Cells are paired by seed: each seed gives a number, and the
-/// interval is that of these numbers. Two curves are listed as the cells of the first, then as many of the second.
+/// Reduction of the values of several cells (experiments) to one number. The runs of one seed give a number; its mean
+/// and 95 % interval are computed over the seeds. `Share` and `SpreadRatio` instead use all runs together. Two curves
+/// are listed as the cells of the first, then as many of the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {

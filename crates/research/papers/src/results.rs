@@ -64,8 +64,9 @@ pub struct Results {
     pub agreement: Vec<Comparison>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Combined readings, by name, each with its parts. A claim that a combined reading does not judge has the verdict of
-    /// the first part that judges it.
+    /// Combined readings (interpretations of the paper), by name, each with the names of the readings that it combines.
+    /// A claim that a combined reading does not judge has the verdict of the first of these readings that judges the
+    /// claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
     /// Verdicts on the claims.
@@ -205,13 +206,15 @@ impl Results {
         self.claims.iter().filter(|claim| claim.holds_unfitted()).count()
     }
 
-    /// Returns the number of inputs: claims that are read back and are not results.
+    /// Returns the number of inputs: claims that state a setting of the experiments, which is read back from the runs
+    /// and is not a result.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.claims.iter().filter(|claim| claim.kind == Kind::Input).count()
     }
 
-    /// Returns whether every claim of the class "derivable" is reproduced, at least in its trend, or tested.
+    /// Returns whether every claim that follows from what the paper states (class "derivable") is reproduced, at least
+    /// in its trend, or covered by a test.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
         self.claims.iter().all(Judgement::is_acceptable)

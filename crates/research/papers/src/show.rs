@@ -108,8 +108,8 @@ impl Part {
         Ok(numbered.into_iter().map(|(_, part)| part).chain(others).collect())
     }
 
-    /// Returns the part with this name: a figure or a table by its name in commands or in the paper, a picture, or a
-    /// claim.
+    /// Returns the part with this name: a figure or a table by its name in commands (`fig6`) or in the paper ("Figure
+    /// 6"), a chart by its name in `claims.toml`, or a claim by its ID.
     ///
     /// # Errors
     /// If no part has this name.
@@ -156,7 +156,8 @@ impl Part {
         format!("headway papers run {} --only {}", quoted(paper), quoted(&self.name))
     }
 
-    /// Returns whether this claim is about the part, or is the part.
+    /// Returns whether the claim `id` belongs to the part: it is about this figure or table, or the part is the claim
+    /// itself.
     #[must_use]
     pub fn has_claim(&self, id: &str) -> bool {
         self.claims.iter().any(|claim| claim == id)

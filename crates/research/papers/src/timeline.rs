@@ -5,7 +5,8 @@ use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Samples of one run that timelines show, by entity and metric: times in s, and values.
+/// Samples of one run for timelines (charts over time). A key is the name of an entity, a space and a metric; a sample
+/// is a time in s and a value.
 pub type Traces = BTreeMap<String, Vec<(f64, f64)>>;
 
 /// A sampled metric over time, in the runs of a cell.

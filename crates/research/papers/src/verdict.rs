@@ -79,7 +79,8 @@ pub struct CheckResult {
     pub ns2_value: Option<f64>,
     /// Headway's value of the checked number, the mean over runs; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
+    /// Half the width of the 95 % interval of `value`. `None` if all runs gave the same value, for a single run, and
+    /// for a share of the points of a curve.
     pub ci95: Option<f64>,
     /// Number of runs over which `value` is the mean.
     pub runs: usize,
@@ -107,11 +108,12 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The paper's value of the claimed number; `None` if the paper states none.
     pub paper_value: Option<f64>,
-    /// ns-2's value of the claimed number; `None` if it was not measured.
+    /// ns-2's number in the same check as `value`; `None` if it was not measured.
     pub ns2_value: Option<f64>,
     /// Headway's number in the first check that does not hold, else in the first check; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
+    /// Half the width of the 95 % interval of `value`. `None` if all runs gave the same value, for a single run, and
+    /// for a share of the points of a curve.
     pub ci95: Option<f64>,
     /// Number of runs over which `value` is the mean.
     pub runs: usize,
@@ -139,7 +141,8 @@ pub struct UnderReading {
     pub verdict: Verdict,
     /// Headway's number in the first check that does not hold, else in the first check; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Half the width of the 95 % interval of `value`; `None` if all runs gave the same value.
+    /// Half the width of the 95 % interval of `value`. `None` if all runs gave the same value, for a single run, and
+    /// for a share of the points of a curve.
     pub ci95: Option<f64>,
     /// Reason for the verdict.
     pub reason: String,

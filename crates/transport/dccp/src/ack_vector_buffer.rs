@@ -22,8 +22,8 @@ const MAX_RECORDS: usize = 512;
 
 /// Buffer of Ack Vector state at a receiver of data.
 ///
-/// Its limit is two Ack Vector options: 506 bytes or 32384 packets. The oldest states beyond it are
-/// discarded; many acknowledgements have reported them.
+/// Its limit is two Ack Vector options: 506 bytes or 32384 packets. Beyond this limit the oldest states are discarded,
+/// which many acknowledgements have already reported.
 #[derive(Clone, Debug, Default)]
 pub struct AckVectorBuffer {
     newest: Seq48,

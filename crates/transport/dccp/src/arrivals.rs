@@ -12,8 +12,8 @@ pub struct Arrivals<'a> {
     /// State of each packet, received or not (Ack Vectors, RFC 4340 section 11.4). Packets whose data was dropped count
     /// as received.
     pub runs: &'a [Run],
-    /// Blocks of Data Dropped (RFC 4340 section 11.7): packets whose data did not reach the application, or arrived
-    /// corrupt.
+    /// Blocks of Data Dropped (RFC 4340 section 11.7). A Drop Block covers packets whose data did not reach the
+    /// application or arrived corrupt, a Normal Block all others.
     pub dropped: &'a [DropRun],
 }
 
@@ -34,8 +34,8 @@ impl Arrivals<'_> {
 /// Merges the Ack Vectors of a packet, which continue each other, into `runs`, from the packet's
 /// acknowledgement number down. Adjacent runs differ. The reserved state counts as not received.
 ///
-/// The options of a packet have at most 1008 bytes, which bounds the number of runs. The controller
-/// combines the runs of several packets by RFC 4340 section 11.4.1, as it knows the earlier ones.
+/// The options of a packet have at most 1008 bytes, which bounds the number of runs. The controller combines the runs
+/// of several acknowledgements by RFC 4340 section 11.4.1, since it knows the earlier ones.
 pub fn arrivals<'a>(vectors: impl IntoIterator<Item = AckVector<'a>>, runs: &mut Vec<Run>) {
     runs.clear();
     for run in vectors.into_iter().flat_map(|vector| vector.runs()) {

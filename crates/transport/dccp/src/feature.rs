@@ -84,13 +84,13 @@ impl Feature {
             _ => None,
         }
     }
-    /// Returns whether every implementation must support it: an empty Confirm for it is an Option Error (RFC 4340
-    /// section 6.6.7).
+    /// Returns whether every implementation must support the feature: an empty Confirm for such a feature is an Option
+    /// Error (RFC 4340 section 6.6.7).
     #[must_use]
     pub const fn is_required(self) -> bool {
         matches!(self, Self::CCID | Self::ALLOW_SHORT_SEQNOS | Self::SEQUENCE_WINDOW)
     }
-    /// Returns whether its meaning depends on a CCID (128 to 255, RFC 4340 section 10.3).
+    /// Returns whether the meaning of the feature depends on a CCID (128 to 255, RFC 4340 section 10.3).
     #[must_use]
     pub const fn is_ccid_specific(self) -> bool {
         self.0 >= 128

@@ -12,8 +12,8 @@ pub enum HalfConnection {
 }
 
 impl HalfConnection {
-    /// Returns the half-connection of an option: types 128 to 191 are sent by an HC-Sender, 192 to
-    /// 255 by an HC-Receiver. `None` for options of all CCIDs.
+    /// Returns the half-connection of an option: types 128 to 191 are sent by an HC-Sender, 192 to 255 by an
+    /// HC-Receiver. `None` for types below 128, which do not depend on the CCID.
     #[must_use]
     pub const fn of_option(number: u8) -> Option<Self> {
         match number {
@@ -22,14 +22,15 @@ impl HalfConnection {
             _ => None,
         }
     }
-    /// Returns the half-connection of a Reset: codes 128 to 191 are sent by an HC-Sender, 192 to
-    /// 255 by an HC-Receiver. `None` for other codes.
+    /// Returns the half-connection of a Reset: codes 128 to 191 are sent by an HC-Sender, 192 to 255 by an HC-Receiver.
+    /// `None` for codes below 128, which do not depend on the CCID.
     #[must_use]
     pub const fn of_reset(code: ResetCode) -> Option<Self> {
         Self::of_option(code.0)
     }
     /// Returns the half-connection of a negotiation: features 128 to 191 are located at an HC-Sender, 192 to 255 at an
-    /// HC-Receiver, and L options are sent by the location. `None` for features of all CCIDs.
+    /// HC-Receiver, and L options are sent by the location. `None` for features below 128, which do not depend on the
+    /// CCID.
     #[must_use]
     pub const fn of_feature(action: FeatureAction, feature: Feature) -> Option<Self> {
         let by_location = matches!(action, FeatureAction::ChangeL | FeatureAction::ConfirmL);

@@ -14,8 +14,8 @@ use headway_rate::{Arrival, Next, Run};
 use headway_units::{Bytes, Duration, Instant, SendDrop, Seq48};
 use std::ops::Range;
 
-/// Returns the reported packets from number `newest` down, in the form of a send queue. A run that
-/// would extend below 0 ends there.
+/// Returns the reported packets from number `newest` down, in the form that a send queue expects. A run that would
+/// extend below number 0 ends there.
 pub fn reported_packets(newest: u64, runs: &[Run]) -> impl Iterator<Item = ReportedPackets> {
     let mut next = Some(newest);
     runs.iter().map_while(move |run| {
@@ -26,7 +26,7 @@ pub fn reported_packets(newest: u64, runs: &[Run]) -> impl Iterator<Item = Repor
     })
 }
 
-/// Converts the next packet of a send queue to the form of a controller.
+/// Converts the information about the next packet of a send queue to the form that a controller expects.
 #[must_use]
 pub fn next_of(media: NextMedia) -> Next {
     let NextMedia { size, waiting, age, expires, ends_frame } = media;

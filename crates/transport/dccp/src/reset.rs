@@ -60,12 +60,12 @@ impl ResetCode {
     /// the rejected packet, Data 2 and 3 are its UDP source port.
     pub const ENCAPSULATED_PORT_REUSE: Self = Self(12);
 
-    /// Returns the name in the RFC's table; `None` for reserved and CCID-specific codes.
+    /// Returns the name of the code in the table of RFC 4340 section 5.6; `None` for reserved and CCID-specific codes.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(usize::from(self.0)).copied()
     }
-    /// Returns whether the meaning depends on a CCID (128 to 255, RFC 4340 section 10.3).
+    /// Returns whether the meaning of the code depends on a CCID (128 to 255, RFC 4340 section 10.3).
     #[must_use]
     pub const fn is_ccid_specific(self) -> bool {
         self.0 >= 128

@@ -20,8 +20,8 @@ const RTP_BYTES: usize = 12;
 const RTCP_BYTES: usize = 8;
 
 impl RtpHeader {
-    /// Returns the kind of a payload of `length` bytes that begins with `start`, or `None` if it is neither RTP nor
-    /// RTCP.
+    /// Returns the kind of a UDP payload of `length` bytes. `start` has its first two bytes or more. `None` if the
+    /// payload is neither RTP nor RTCP.
     #[must_use]
     pub fn of(start: &[u8], length: usize) -> Option<Self> {
         let [first, second, ..] = *start else { return None };

@@ -20,7 +20,7 @@ pub struct Write {
     pub priority: u8,
     /// Time at which the write was due, even if the source was polled later.
     pub created: Instant,
-    /// Time after which the receiver cannot use it, if any.
+    /// Time after which the receiver cannot use the data, if any.
     pub expires: Option<Instant>,
     /// Size of the part of its frame that follows this write; zero if the frame ends with this write. All writes of a
     /// frame have equal `kind`, `created` and `expires`.

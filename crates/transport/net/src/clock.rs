@@ -3,7 +3,8 @@
 use headway_units::Instant;
 use std::time::Duration;
 
-/// Monotonic clock that counts from its creation. Two clocks of one program differ; a copy does not.
+/// Monotonic clock that counts from its creation. Clocks that are created separately have different zeros; a copy has
+/// the zero of the original.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: std::time::Instant,
@@ -40,8 +41,8 @@ impl Clock {
     pub fn elapsed_at(&self, at: Instant) -> Instant {
         self.own.map_or(at, |own| own.when_read(at))
     }
-    /// Returns the time at which the clock reads `at` as a standard [`Instant`](std::time::Instant), or the creation
-    /// time if that is out of range.
+    /// Converts `at`, a time of this clock, to a standard [`Instant`](std::time::Instant). Returns the creation time of
+    /// the clock if the result is out of range.
     #[must_use]
     pub fn system(&self, at: Instant) -> std::time::Instant {
         self.start.checked_add(Duration::from_nanos(self.elapsed_at(at).as_nanos())).unwrap_or(self.start)

@@ -232,8 +232,9 @@ impl Connection {
     }
 
     /// Returns the size of the largest datagram that fits into one packet, in bytes; 0 before the connection is
-    /// established. Path MTU discovery may raise it during the first round trips: larger datagrams wait until it
-    /// ends and are discarded if they do not fit. [`Event::Largest`] reports each change.
+    /// established. Path MTU discovery may raise it, mostly during the first round trips. Larger datagrams wait until
+    /// the MTU of the interface is confirmed or given up, and are discarded if they then do not fit. [`Event::Largest`]
+    /// reports each change.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.mailbox.largest()

@@ -233,8 +233,8 @@ impl Endpoint {
         Self::start(Carrier::Wire(wire), options, accepts)
     }
 
-    /// Handles a datagram that the owner of the port received. It is handled in this thread and may be decrypted in
-    /// place.
+    /// Handles a datagram that the owner of the port received. The datagram is handled in the calling thread and may be
+    /// decrypted in place.
     pub fn deliver(&self, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
         let path = Path::Udp { local: self.local_addr(), remote: from };
         self.shared.with(|now, driver| driver.handle_datagram(now, Arrived { path, ecn }, datagram));

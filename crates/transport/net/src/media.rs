@@ -3,7 +3,7 @@
 use headway_media::QueueMethod;
 use headway_units::{Duration, MediaKind};
 
-/// Datagram to send. `Media { priority: 1, ..Media::new(&bytes) }` has a lower priority.
+/// Datagram to send. `Media { priority: 1, ..Media::new(&bytes) }` has a lower priority than the default, 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Media<'a> {
     /// Bytes of the datagram, at most [`Connection::largest`](crate::Connection::largest).

@@ -26,8 +26,8 @@ const CCIDS: [(&str, u8); 10] = [
 
 /// Options of an endpoint and all its connections.
 ///
-/// Both ends agree on [`port`](Self::port), [`service`](Self::service) and security; each end chooses all other
-/// options.
+/// Both ends must set the same [`port`](Self::port), [`service`](Self::service) and security, and the same controller
+/// if it is [experimental](Self::with_controller). Each end chooses all other options.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// DTLS below DCCP; `None`: plain DCCP in UDP (RFC 6773).
@@ -36,8 +36,8 @@ pub struct Options {
     pub connection: ConnectionOptions,
     /// Limits of connections and refusals.
     pub endpoint: EndpointOptions,
-    /// Maximum number of connections of peers at a time; others get a Reset with the code "Too Busy". `None`: the
-    /// limit of `endpoint`.
+    /// Maximum number of simultaneous connections that peers opened; further ones get a Reset with the code "Too Busy".
+    /// `None`: the limit of `endpoint`.
     pub accepted: Option<usize>,
     /// Send queue: order, expiry and size.
     pub queue: SendQueueOptions,
@@ -76,8 +76,9 @@ impl Options {
         Self::with(Some(DtlsOptions::new(identity, trust)), connection)
     }
 
-    /// Creates server options with a new identity for any client. The identity lasts as long as these options.
-    /// Clients authenticate the server by its [fingerprint](Self::fingerprint), which the program must pass to them.
+    /// Creates server options with a new identity, for clients with any identity. The server's identity lasts as long
+    /// as these options. Clients authenticate the server by its [fingerprint](Self::fingerprint), which the program
+    /// must pass to them.
     ///
     /// # Errors
     ///
@@ -86,7 +87,7 @@ impl Options {
         Ok(Self::new(Identity::generate()?, Trust::AnyPeer))
     }
 
-    /// Creates client options with these trusted servers.
+    /// Creates client options with a new identity and these trusted servers.
     ///
     /// # Errors
     ///

@@ -30,14 +30,15 @@ impl Spacing {
         Self::Fixed(SpacingFixedOptions { spacing: gap, ..SpacingFixedOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the ad-hoc protocol (section 2.1 of the packet spacing paper): feedback each round trip, without
-    /// damping.
+    /// Returns the ad-hoc protocol (section 2.1 of the packet spacing paper): feedback each round trip; the gap doubles
+    /// at each loss.
     #[must_use]
     pub fn ad_hoc() -> Self {
         Self::Feedback(SpacingOptions { damping: Damping::None, ..SpacingOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the damped protocol (section 2.2 of the packet spacing paper): feedback each round trip, with damping.
+    /// Returns the damped protocol (section 2.2 of the packet spacing paper): feedback each round trip; a loss after
+    /// the gap was shortened restores the previous gap instead of doubling it.
     #[must_use]
     pub fn damped() -> Self {
         Self::Feedback(SpacingOptions::preset(Dialect::default()))

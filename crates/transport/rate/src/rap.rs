@@ -284,8 +284,9 @@ impl RapSender {
         self.between_losses.unwrap_or(0.0).max(self.since_loss as f64) * HEALTHY_LOSS >= 1.0
     }
 
-    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, after a timeout
-    /// that postpones a packet, or if the time differs from the last gap.
+    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
+    /// first packet, after a timeout that postpones a packet, or if an acknowledgement has moved the next packet
+    /// forward.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s().filter(|_| !self.postponed)

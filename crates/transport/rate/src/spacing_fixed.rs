@@ -83,8 +83,8 @@ impl SpacingFixedSender {
         }
     }
 
-    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the time
-    /// differs from the last gap.
+    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
+    /// first packet, or if the next packet is due earlier, to catch up with a delay.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()

@@ -3,7 +3,7 @@
 use crate::{Bytes, Duration, Instant, Rate};
 
 /// Instant with a fraction of a nanosecond, for a link's busy period, a constant-rate source or a pacer. The n-th of
-/// many equal steps is within 1 ns of the exact rational.
+/// many equal steps is within 1 ns of the exact time.
 ///
 /// The fraction is `remainder / rate` ns, which is exact for every step of whole bytes at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// Number modulo 2^`BITS`, where `BITS` is 1 to 63.
 ///
-/// There is no total order and so no `<`. Two numbers are ordered by the shorter arc between them:
+/// There is no total order and so no `<`. Two numbers are ordered by the shorter way around the circle of numbers:
 /// [`is_before`](Self::is_before), [`is_after`](Self::is_after) (RFC 4340 section 3.1, RFC 1982).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Circular<const BITS: u32>(u64);

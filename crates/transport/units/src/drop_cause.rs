@@ -1,10 +1,9 @@
 //! Causes for which a link, a host or a sender drops a packet.
 
-/// Cause of a packet drop.
-///
-/// The compiler reports every `match` that a new cause needs. Three lists it does not report: [`DropCause::ALL`], the
-/// causes of rejected packets in `findings/standing.rs` of `headway-run`, and the letters in the viewer's `colors.ts`.
-/// `docs/src/records.md` describes each cause.
+// The compiler reports every `match` that a new cause needs. Three lists it does not report: `DropCause::ALL`, the
+// causes of rejected packets in `findings/standing.rs` of headway-run, and the letters in the viewer's `colors.ts`.
+
+/// Cause of a packet drop. The page `docs/src/records.md` of the book describes each cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
     /// The queue was full.

@@ -29,7 +29,8 @@ pub trait Options: Sized {
     }
 }
 
-/// Returns an error that `key` has no effect without `condition`, a text such as `shorten = "step"`. `None` if `holds`.
+/// Returns an error that `key` has no effect without `condition`, a text such as `shorten = "step"`. `None` if `holds`
+/// is true.
 #[must_use]
 pub fn unused_unless(holds: bool, key: &'static str, condition: &str) -> Option<OptionError> {
     (!holds).then(|| {

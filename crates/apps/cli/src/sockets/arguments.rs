@@ -93,7 +93,7 @@ pub(crate) struct RecvOptions {
     #[arg(long)]
     pub(crate) once: bool,
     /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Connections of further senders are
-    /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders.
+    /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders. Not with --once.
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
@@ -152,7 +152,8 @@ pub(crate) struct SendOptions {
     /// Send the UDP datagrams that arrive at this local address.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
-    /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'.
+    /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'. Not with
+    /// --kind, --priority, --expires, --method or --chunk.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
     /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
@@ -173,9 +174,10 @@ pub(crate) struct SendOptions {
 #[command(group = ArgGroup::new("ports").required(true).multiple(true).args(["rules", "from", "to"]))]
 pub(crate) struct RelayOptions {
     /// TOML file with ports and classification rules, instead of --from or --to.
-    #[arg(value_name = "RULES")]
+    #[arg(value_name = "RULES_FILE")]
     pub(crate) rules: Option<PathBuf>,
-    /// Local address to wait for the peer. A new peer replaces the connected one.
+    /// Local address at which this relay waits for the peer, which uses --connect. A new peer replaces the connected
+    /// one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
     /// Address of the relay to connect to.
@@ -194,14 +196,14 @@ pub(crate) struct RelayOptions {
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
     /// Local address that accepts datagrams from a program. May be repeated; the n-th --from is forwarded to the n-th
-    /// --to of the peer. Only one of RULES, --from and --to is allowed.
+    /// --to of the peer. Only one of RULES_FILE, --from and --to is allowed.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "rules")]
     pub(crate) from: Vec<String>,
     /// Address of a program that receives datagrams. May be repeated; the n-th --to receives from the n-th --from of
     /// the peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
     pub(crate) to: Vec<String>,
-    /// Exit when the first connection ends.
+    /// Exit when the first connection ends. Requires --listen.
     #[arg(long, requires = "listen")]
     pub(crate) once: bool,
 }

@@ -41,7 +41,7 @@ pub enum DrawingError {
     Missing { paper: String, cell: &'static str, what: &'static str },
 }
 
-/// Returns the drawn figures of a paper; only built-in papers have some.
+/// Returns the figures of a paper that are drawn without a simulation; only built-in papers have such figures.
 ///
 /// # Errors
 /// If the paper's files do not have the scenarios that the figures show.

@@ -23,13 +23,14 @@ pub struct CcidController {
     pub ccid: Ccid,
     /// Options of the controller.
     pub controller: ControllerOptions,
-    /// Whether the receiver of data under this CCID must send Ack Vectors. Controllers that need reports of single
-    /// packets require them.
+    /// Whether the receiver of data under this CCID must send Ack Vectors. Controllers whose reports list the packets
+    /// that arrived require them.
     pub ack_vectors: bool,
 }
 
 impl CcidController {
-    /// Creates an entry. Ack Vectors are required if the controller needs reports of single packets.
+    /// Creates the entry of a controller. [`ack_vectors`](Self::ack_vectors) is true if the controller's reports list
+    /// the packets that arrived.
     #[must_use]
     pub const fn new(ccid: Ccid, controller: ControllerOptions) -> Self {
         let ack_vectors = matches!(controller.reports(), ReportForm::Arrivals);

@@ -66,7 +66,8 @@ impl Connection {
         self.mtu.reserve_headers(path.lower_headers() + self.options.expert.secure_headers.count() as usize);
     }
 
-    /// Returns the newest round-trip time measured since the last call of this method, if any.
+    /// Returns the newest round-trip time measured since the last call of this method, if any. Samples that include a
+    /// silence of the path (a time without acknowledgements) are omitted.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.forward.take_rtt_sample()
     }

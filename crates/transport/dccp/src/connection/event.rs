@@ -18,8 +18,8 @@ pub struct Outgoing<'a> {
     pub ecn: Ecn,
     /// Whether routers must not fragment the packet (RFC 4340 section 14.2).
     pub dont_fragment: bool,
-    /// Number of the driver's [probe](crate::Connection::probe) if this is its Sync, which may be
-    /// sent to another address.
+    /// Number of the driver's [probe](crate::Connection::probe) if the packet is the Sync of this probe. The driver may
+    /// send such a packet to another address.
     pub probe: Option<u64>,
 }
 
@@ -157,8 +157,9 @@ pub struct Status {
     pub state: State,
     /// Maximum packet size (MPS): the largest datagram sent without fragmentation, in bytes.
     pub maximum_packet_size: usize,
-    /// Whether the path MTU search has finished or is disabled. Until then the maximum may rise,
-    /// mostly within a round trip after the handshake.
+    /// Whether the path MTU search has decided about its first size, the MTU of the interface, or is disabled. Until
+    /// then a larger maximum is likely, mostly within a round trip after the handshake. Later probes may still raise
+    /// it.
     pub maximum_packet_size_is_known: bool,
     /// Smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,

@@ -19,7 +19,8 @@ use {
     schemars(inline)
 )]
 pub struct ConnectionOptions {
-    /// CCIDs of the sent data, the most preferred first. CCIDs without a controller are omitted.
+    /// CCIDs that this endpoint proposes for the data it sends, the most preferred first. CCIDs without a controller
+    /// are not proposed.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub send_ccids: Vec<u8>,
     /// CCIDs of the received data, the most preferred first.
@@ -31,7 +32,8 @@ pub struct ConnectionOptions {
 
     /// Initial local Sequence Window, 32 to 2^46 - 1 packets (RFC 4340 section 7.5.2).
     pub sequence_window: u64,
-    /// Maximum local Sequence Window, in packets. The window grows to five times the packets of a round trip.
+    /// Maximum local Sequence Window, in packets. The window grows to five times the number of packets sent in a round
+    /// trip.
     pub largest_sequence_window: u64,
     /// Whether ECN marks can be read on arrival and packets are sent as ECN-capable (RFC 4340 sections 12 and 12.1).
     pub ecn: bool,

@@ -5,7 +5,8 @@ use headway_rate::{ControllerOptions, Nofeedback, TfrcSpOptions};
 use headway_units::{Dialect, Duration, Options};
 
 impl ConnectionOptions {
-    /// Returns options for a program on real paths. TFRC is preferred, and its receivers also report single packets.
+    /// Returns options for a program on real paths. TFRC is preferred, and its receivers also report which packets
+    /// arrived.
     ///
     /// - **Sequence Window of 16,384** from the first packet on. A burst of losses may cover three quarters of it (RFC
     ///   4340 section 7.5.1): 1.2 s at 10,000 packets per second. The round trip may reach 1.6 s before

@@ -6,7 +6,7 @@ use headway_units::{Ecn, Seq48};
 
 /// Returns the Reset for a packet without a connection; `None` for a Reset or a Listen, which are never answered.
 ///
-/// The caller limits their rate (RFC 4340 section 8.1.3). Use
+/// The caller must limit the rate of these Resets (RFC 4340 section 8.1.3). Use
 /// [`ResetCode::CONNECTION_REFUSED`](crate::ResetCode::CONNECTION_REFUSED) for a Request to a port without a listener,
 /// and [`ResetCode::NO_CONNECTION`](crate::ResetCode::NO_CONNECTION) for other packets.
 #[must_use]

@@ -200,8 +200,9 @@ impl<O: Outbox + Default> Endpoint<O> {
     /// [`poll_transmit`](Self::poll_transmit) has returned `None`. The first event of a listener's
     /// connection is [`Event::Accepted`].
     ///
-    /// A connection is removed by this method, once its [`Event::Closed`] was returned and TIMEWAIT
-    /// has ended. Its status can be read until then.
+    /// A connection is removed once its [`Event::Closed`] was returned and TIMEWAIT has ended. A new connection at the
+    /// limit of [`EndpointOptions::connections`] ends the oldest TIMEWAIT early. The status of a connection can be read
+    /// until its removal.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, Event)> {
         while let Some(index) = self.eventful.front().copied() {
             let handle = self.slots.handle(index);

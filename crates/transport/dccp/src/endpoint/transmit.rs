@@ -25,7 +25,7 @@ pub struct Transmit {
     pub segment_size: usize,
     /// Whether routers must not fragment them (RFC 4340 section 14.2).
     pub dont_fragment: bool,
-    /// Number of a connection's [probe](crate::Connection::probe) if this is its only packet. The
+    /// Number of a connection's [probe](crate::Connection::probe) if the only datagram is the Sync of this probe. The
     /// driver may send it to another address, to test whether the peer is reachable there.
     pub probe: Option<u64>,
 }
@@ -80,9 +80,9 @@ impl<O: Outbox + Default> Endpoint<O> {
     /// datagrams are in the first [`len`](Transmit::len) bytes of the buffer, which grows as
     /// needed, to at most 64 kB, and keeps its length for the next call.
     ///
-    /// Connections take turns. In its turn a connection sends the datagrams that its controller
-    /// permits now, of one size and at most [`segments`](super::EndpointOptions::segments). If the
-    /// system cannot send more, call it again later; nothing is lost.
+    /// Connections take turns. In its turn a connection sends the datagrams that its controller permits now: at most
+    /// [`segments`](super::EndpointOptions::segments), of one size except a shorter last one. If the system cannot send
+    /// more, call it again later; nothing is lost.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if let Some(transmit) = self.waiting.next(buffer) {
             return Some(transmit);

@@ -24,8 +24,8 @@ impl<'a> CcidOption<'a> {
     /// Decodes an option of a packet of this kind, for a half-connection under this CCID. Types 128 to 191 are from the
     /// half-connection's data sender, 192 to 255 from its data receiver (RFC 4340 section 10.3).
     ///
-    /// A second Loss Intervals option on one packet must have Skip Length 0 (RFC 4342 section 8.6.1). The caller checks
-    /// this and ignores it otherwise.
+    /// A second Loss Intervals option on one packet must have Skip Length 0 (RFC 4342 section 8.6.1). The caller must
+    /// check this and ignore a second option with another Skip Length.
     ///
     /// # Errors
     ///

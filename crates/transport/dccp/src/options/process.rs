@@ -12,8 +12,8 @@ use thiserror::Error;
 pub struct ProcessedOption<'a> {
     /// Offset in the option area, in bytes.
     pub offset: usize,
-    /// Whether Mandatory precedes it. A receiver that does not process it must react as
-    /// [`ProcessedOption::error`] states.
+    /// Whether Mandatory precedes the option. A receiver that does not process such an option must react as
+    /// [`ProcessedOption::error`] and [`OptionError::reaction`] state.
     pub mandatory: bool,
     /// Option; never Padding or Mandatory.
     pub option: DccpOption<'a>,
@@ -28,7 +28,7 @@ pub struct OptionError {
     pub offset: usize,
     /// Type of the option.
     pub option: u8,
-    /// First two bytes of its data, zero if absent, as reported in a Reset.
+    /// First two bytes of the option's data, zero if absent, as reported in a Reset.
     pub data: [u8; 2],
     /// Whether Mandatory precedes it.
     pub mandatory: bool,
@@ -157,9 +157,9 @@ impl ProcessedOption<'_> {
 }
 
 impl<'a> OptionArea<'a> {
-    /// Returns the options of a packet of this kind in order, as a receiver processes them: without
-    /// Padding, with Mandatory as a property of the next option, and with all checks that do not
-    /// depend on the connection. Ends after an error that requires a Reset or ignores the rest.
+    /// Returns the options of a packet of this kind in order, as a receiver processes them: without Padding, with
+    /// Mandatory as a property of the next option, and with all checks that do not depend on the connection. Ends after
+    /// an error whose [reaction](OptionError::reaction) is a Reset or [`Reaction::IgnoreRest`].
     pub fn process(
         &self,
         kind: PacketType,

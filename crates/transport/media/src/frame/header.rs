@@ -19,7 +19,8 @@ use headway_units::MediaKind;
 const LAST: u8 = 0x80;
 const KIND: u8 = 0x07;
 
-/// Frame, fragment, kind and priority of a datagram. It has no deadline, since the clocks of the endpoints differ.
+/// Header of 8 bytes before the data of a datagram: frame, fragment, media kind and priority. It has no deadline, since
+/// the clocks of the endpoints differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaHeader {
     /// Frame of the datagram and position of the datagram in it.

@@ -31,7 +31,8 @@ impl Fragment {
     }
 }
 
-/// Numbers the packets of a flow. Frames of different kinds may be interleaved; frames of one kind are consecutive.
+/// Numbers the frames of a flow and the packets in each frame. Frames of different media kinds may be interleaved; the
+/// packets of one kind belong to one frame after another.
 #[derive(Clone, Debug, Default)]
 pub struct Framing {
     /// Frame and index of the next packet, for each kind.

@@ -9,7 +9,8 @@ use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Send queue implemented by the program: creates the decisions of the queue of each flow.
+/// Send queue implemented by the program. For the queue of each flow it creates an object that makes the
+/// [decisions](Decisions).
 pub trait ExternalQueue: Debug + Send + Sync {
     /// Creates the decisions of one queue.
     fn decisions(&self) -> Box<dyn Decisions>;
@@ -40,11 +41,11 @@ pub struct Waits {
     pub kind: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which the application created it.
+    /// Time at which the application created the packet.
     pub created: Instant,
-    /// Time after which the receiver cannot use it, if any.
+    /// Time after which the receiver cannot use the packet, if any.
     pub expires: Option<Instant>,
-    /// Whether it is the last packet of its frame; true if frames are not used.
+    /// Whether the packet is the last of its frame; true if frames are not used.
     pub ends_frame: bool,
 }
 

@@ -16,9 +16,9 @@ pub struct Media<T = ()> {
     pub kind: MediaKind,
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which the application created it.
+    /// Time at which the application created the packet.
     pub created: Instant,
-    /// Time after which the receiver cannot use it, if any.
+    /// Time after which the receiver cannot use the packet, if any.
     pub expires: Option<Instant>,
     /// Frame and position of the packet in it. `None` if frames are not used.
     pub fragment: Option<Fragment>,
@@ -61,7 +61,7 @@ impl<T> Media<T> {
         self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
     }
 
-    /// Returns whether it is the last packet of its frame; true if frames are not used.
+    /// Returns whether the packet is the last of its frame; true if frames are not used.
     #[inline]
     #[must_use]
     pub fn ends_frame(&self) -> bool {

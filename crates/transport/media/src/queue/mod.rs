@@ -121,7 +121,8 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Enqueues a packet at `now`. Calls `unsent` for each packet dropped for it, possibly itself.
+    /// Enqueues a packet at `now`. If the queue is full, calls `unsent` for each packet that is dropped, which may be
+    /// the new one.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, mut media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
         self.set_method(&mut media);
@@ -195,7 +196,7 @@ impl<T> SendQueue<T> {
     }
 
     /// Removes the packet to send at `now`. Calls `unsent` for each packet dropped before it. Returns `None` if no
-    /// packet is to be sent.
+    /// packet waits, all were dropped as late, or an external queue chooses none.
     #[inline]
     pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
         if self.sends_head() {
@@ -288,8 +289,9 @@ impl<T> SendQueue<T> {
     }
 
     /// Processes a report of arrivals. A packet that it shows lost is [enqueued](Self::enqueue) again if it can still
-    /// arrive on time. Calls `lost` for each lost packet, and `unsent` for each packet dropped for one, possibly
-    /// itself. The caller must ensure that no unsent number is reported as received.
+    /// arrive on time. Calls `lost` for each lost packet. Calls `unsent` for each packet that a full queue drops to
+    /// enqueue it, or for the lost packet itself if the queue refuses it. The caller must ensure that no unsent number
+    /// is reported as received.
     pub fn report(
         &mut self,
         now: Instant,
@@ -302,9 +304,9 @@ impl<T> SendQueue<T> {
         found.into_iter().for_each(|media| self.send_again(now, media, lost, unsent));
     }
 
-    /// Enqueues a lost packet again if it can still arrive on time. Calls `lost` for it, and `unsent` for each packet
-    /// dropped for it, possibly itself. For transports that track [outstanding](Outstanding) packets themselves instead
-    /// of calling [`report`](Self::report).
+    /// Enqueues a lost packet again if it can still arrive on time. Calls `lost` for it. Calls `unsent` for each packet
+    /// that a full queue drops to enqueue it, or for the lost packet itself if the queue refuses it. For transports
+    /// that track [outstanding](Outstanding) packets themselves instead of calling [`report`](Self::report).
     pub fn send_again(
         &mut self,
         now: Instant,

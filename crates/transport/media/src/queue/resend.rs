@@ -29,7 +29,7 @@ pub struct ReportedPackets {
     pub received: bool,
 }
 
-/// Sent packets whose fate is open, each with the sender's data `P`.
+/// Sent packets that are not yet known to be received or lost, each with the sender's data `P`.
 ///
 /// Keeps at most 32,384 packets, the range of two Ack Vector options; reports do not cover older ones.
 #[derive(Debug)]
@@ -128,7 +128,8 @@ impl<P> Outstanding<P> {
         }
     }
 
-    /// Removes and returns all open packets, oldest first, when no more reports are expected.
+    /// Removes and returns all packets, which are not known to be received or lost, oldest first. For the end of a
+    /// connection, when no more reports are expected.
     pub fn drain(&mut self) -> impl Iterator<Item = P> + '_ {
         self.packets.drain(..).map(|sent| sent.packet)
     }

@@ -20,7 +20,8 @@ pub struct Rules {
     pub late: Late,
     /// Estimate of the path delay of a packet, which decides whether it would arrive late.
     pub travel: Travel,
-    /// Fraction of the controller's round trip that a packet needs to arrive, 0 to 1.
+    /// Estimated path delay of a packet, as a fraction of the smoothed round-trip time, 0 to 1. Used with `travel =
+    /// "round-trip"`, and with `"one-way"` before the first measurement.
     pub rtt_share: f64,
     /// Safety margin of `late = "sure-first"`, in mean deviations of the round trip, 0 to 100.
     pub margin: f64,

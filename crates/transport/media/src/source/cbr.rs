@@ -24,7 +24,7 @@ use headway_units::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CbrOptions {
-    /// Bit rate of the data that `size` or `payload` counts, at least 1bps.
+    /// Bit rate, at least 1bps: with `size` of packets on the wire, with `payload` of application data.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
     /// Time between writes, at least 1ns.

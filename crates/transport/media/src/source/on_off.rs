@@ -75,7 +75,8 @@ macro_rules! on_off_options {
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(deny_unknown_fields))]
         pub struct $Name {
-            /// Bit rate within a burst of the data that `size` or `payload` counts, at least 1bps (ns-2 `rate_`).
+            /// Bit rate within a burst, at least 1bps: with `size` of packets on the wire, with `payload` of
+            /// application data (ns-2 `rate_`).
             #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub rate: Option<headway_units::Rate>,
             /// Size of a write on the wire in one datagram, including headers, 1B to 16MiB (ns-2 `packetSize_`).

@@ -28,7 +28,7 @@ const MIN_READING: Duration = Duration::from_micros(1);
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PagesOptions {
-    /// Number of users who read page after page, 1 to 10000; absent: 1. Excludes `arrivals`.
+    /// Number of users who read page after page, 1 to 10000; absent: 1. Cannot be combined with `arrivals`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub users: Option<u32>,
     /// Arrivals of pages, independent of earlier pages; absent: each user reads one page after another.

@@ -146,7 +146,7 @@ impl headway_units::Options for TraceOptions {
     }
 }
 
-/// State of the playback of a trace. The first frame is at the start.
+/// State of the playback of a trace. The first frame of the trace is due when the source starts.
 #[derive(Debug)]
 pub struct Playback {
     trace: Arc<Trace>,

@@ -34,10 +34,10 @@ pub enum SessionSizes {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoSizes {
-    /// Mean size, at least 1B; excludes `minimum`.
+    /// Mean size, at least 1B; cannot be combined with `minimum`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub mean: Option<Bytes>,
-    /// Minimum size, at least 1B; excludes `mean`.
+    /// Minimum size, at least 1B; cannot be combined with `mean`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub minimum: Option<Bytes>,
     /// Shape parameter, above 0 and at most 100; above 1 with `mean`. Up to 2 the variance is infinite, up to 1 also

@@ -37,7 +37,7 @@ pub struct Trace {
 /// Encoded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Time at which the encoder writes it, relative to the first frame of the trace.
+    /// Time at which the encoder writes the frame, relative to the first frame of the trace.
     pub at: Duration,
     /// Encoded size, without headers.
     pub bytes: Bytes,

@@ -81,7 +81,8 @@ pub(crate) struct AcceptQueue {
 pub struct SocketCounters {
     /// Datagrams received, of any kind.
     pub received_datagrams: u64,
-    /// Received datagrams without effect: no packet of this protocol, or one that its connection ignores.
+    /// Received datagrams without effect, without DTLS: no DCCP packet, or one that its connection ignores. With DTLS
+    /// the count is 0; [`DtlsCounters`](crate::DtlsCounters) has a separate one.
     pub ignored_datagrams: u64,
     /// Datagrams sent.
     pub sent_datagrams: u64,
@@ -89,7 +90,8 @@ pub struct SocketCounters {
     pub unsendable_datagrams: u64,
     /// Datagrams dropped because the program did not read in time.
     pub unread_datagrams: u64,
-    /// Handshakes of peers that failed: an unexpected certificate, another controller, a limit, no answer.
+    /// Failed handshakes that peers began, for example because of an unexpected certificate, another controller, a
+    /// limit or no answer.
     pub refused_handshakes: u64,
 }
 

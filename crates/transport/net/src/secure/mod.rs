@@ -18,7 +18,7 @@ pub trait Secure: fmt::Debug + Send {
     /// Returns the number of sessions and of handshakes in progress.
     fn session_count(&self) -> usize;
 
-    /// Returns the maximum number of bytes added to a packet; upper layers subtract it from the MTU.
+    /// Returns the maximum number of bytes that encryption adds to a packet; upper layers subtract it from the MTU.
     fn overhead(&self) -> usize;
 
     /// Opens a session with the peer of this path unless there is one. [`SecureEvent::Ready`] reports when packets

@@ -28,7 +28,7 @@ impl Entry {
 /// Initial number of entries, small because many connections send little.
 const INITIAL_ENTRIES: usize = 16;
 
-/// The newest packets sent, as many as an acknowledgement number can refer to.
+/// Record of the newest packets sent, up to the number of packets to which an acknowledgement number can refer.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     ring: Vec<Entry>,
@@ -40,7 +40,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Creates an empty record of the last `window` packets, limited to 64 to 2^20 and rounded up to a power of two.
+    /// Creates an empty record of the last `window` packets. `window` is clamped to 64 to 2^20 and rounded up to a
+    /// power of two.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self { ring: vec![Entry::NONE; INITIAL_ENTRIES], max_entries: Self::len(window), next: 0, settled: 0 }

@@ -60,7 +60,8 @@ pub struct Acknowledged {
     pub at_once: bool,
     /// Age of the local timestamp that the acknowledgement echoes, and the time for which the receiver held it.
     pub echoed: Option<(Duration, Duration)>,
-    /// Whether the reported times are untrusted. At most half of the time since the packet was sent is then subtracted.
+    /// Whether the holding time that the receiver reports is untrusted. It then counts as at most half of the time
+    /// since the packet was sent.
     pub distrusted: bool,
 }
 
@@ -123,8 +124,8 @@ impl<S: SenderHalf> Outbound<S> {
         self.ledger.upcoming()
     }
 
-    /// Returns whether the packet `next` may be sent now; `None` means that no packet waits. If not,
-    /// [`Self::poll_timeout`] returns when to ask again.
+    /// Returns whether the packet `next` may be sent now; `next` is `None` if no packet waits. If the packet may not be
+    /// sent, [`Self::poll_timeout`] returns when to ask again.
     pub fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.catch_up(now + Duration::from_nanos(1));
         let Some(controller) = &mut self.controller else { return false };
@@ -152,8 +153,8 @@ impl<S: SenderHalf> Outbound<S> {
             && self.controller.as_ref().is_some_and(SenderHalf::is_application_limited)
     }
 
-    /// Cancels the deadline of the next packet, while the connection must not send for another reason than the
-    /// controller.
+    /// Cancels the deadline of the next packet. For a connection that must not send at present although its controller
+    /// may permit it.
     pub const fn hold(&mut self) {
         self.pacing = Pacing::NONE;
     }
@@ -165,7 +166,8 @@ impl<S: SenderHalf> Outbound<S> {
         }
     }
 
-    /// Notifies the controller that nothing was sent although a packet was permitted.
+    /// Notifies the controller that a packet was permitted but none was sent, for example because the send queue
+    /// discarded all packets.
     pub fn on_nothing_sent(&mut self, now: Instant) {
         if let Some(controller) = &mut self.controller {
             controller.on_application_limited(now);
@@ -191,7 +193,8 @@ impl<S: SenderHalf> Outbound<S> {
         (number, self.controller.as_mut().map(|controller| controller.on_send(now, &sending)))
     }
 
-    /// Measures the round trip of an acknowledgement, if it allows a measurement.
+    /// Measures the round-trip time from the timing information of an acknowledgement. `None` if this information does
+    /// not suffice or is implausible.
     pub fn measure(&mut self, now: Instant, acknowledged: &Acknowledged) -> Option<Trip> {
         let &Acknowledged { number, held, at_once, echoed, distrusted } = acknowledged;
         let (age, held) = match (echoed, held) {

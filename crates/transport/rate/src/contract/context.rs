@@ -42,7 +42,8 @@ pub struct SenderContext {
     pub now: Instant,
     /// Round-trip time, if measured before, by a handshake or an earlier connection.
     pub rtt: Option<Duration>,
-    /// Data of a full packet, without headers: the MPS of a connection, `packetSize_` of an ns-2 agent.
+    /// Size of the data in a full packet, without headers: the maximum packet size of a connection, or `packetSize_` of
+    /// an ns-2 agent.
     pub packet_size: Bytes,
     /// Bytes of headers per packet on this path, as far as the transport knows them; 0 if unknown.
     pub header: Bytes,

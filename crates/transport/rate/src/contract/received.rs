@@ -18,7 +18,8 @@ pub struct Received {
     pub ecn: Ecn,
     /// CCVal of the packet, four bits: [`Stamp::ccval`](crate::Stamp::ccval).
     pub ccval: u8,
-    /// Number of packets without data sent just before it, if reported (NDP Count, RFC 4340 section 7.7).
+    /// Number of packets without data that the sender sent just before this packet, if reported (NDP Count, RFC 4340
+    /// section 7.7).
     pub ndp_count: Option<u64>,
     /// Sender's round-trip time ([`Stamp::rtt`](crate::Stamp::rtt)), if the transport carries it on packets.
     pub rtt: Option<Duration>,

@@ -15,7 +15,7 @@ const MIN_STEP: Duration = Duration::from_millis(1);
 /// One-way delay of a packet, from its timestamp to its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayDelay {
-    /// Half of the minimum round-trip time plus the packet's delay above the minimum.
+    /// Estimated delay: half of the minimum round-trip time, plus the packet's delay above the minimum delay.
     pub estimate: Duration,
     /// Bound of the estimate's error: half of the minimum round trip, uncertainty of the skew, timestamp resolution.
     pub error: Duration,

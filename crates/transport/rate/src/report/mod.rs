@@ -64,7 +64,7 @@ pub struct Feedback<'a> {
     pub rtt_sample: Option<Duration>,
     /// Contents of the report.
     pub report: Report<'a>,
-    /// Data newly known to be received, for reports with a state per packet.
+    /// Data that this report is the first to show as received; only for reports with a state per packet.
     pub delivered: Option<Bytes>,
     /// Acknowledgements lost or marked since the last report (RFC 4341 section 6.1.2).
     pub lost_acks: u64,

@@ -25,7 +25,8 @@ pub struct SpacingOptions {
     pub factor: f64,
     /// First gap after a gap of zero, from 1us to 64s.
     pub first: Duration,
-    /// Round-trip time that is the counting interval and the upper bound of the gap.
+    /// Definition of the round-trip time, which is the interval at which the receiver counts packets, and the maximum
+    /// of the gap.
     pub round_trip: SpacingRtt,
     /// Rule for the gap while the application sends less than permitted.
     pub when_limited: WhenLimited,

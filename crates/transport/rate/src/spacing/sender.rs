@@ -142,8 +142,8 @@ impl SpacingSender {
         Rate::from_bits_per_second((bits / (self.tx_s(self.size) + self.rule.gap_s()).max(1e-9)) as u64)
     }
 
-    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the time
-    /// differs from the last gap.
+    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
+    /// first packet, or if the next packet is due earlier, to catch up with a delay.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()

@@ -62,9 +62,11 @@ pub struct TcpLikeOptions {
 pub struct TcpLikeExpert {
     /// Number of acknowledged data packets per packet of window growth in slow start, at least 1.
     pub slow_start_packets: u32,
-    /// Whether the limit of packets per acknowledgement in slow start, the Ack Ratio, is rounded up to even.
+    /// In slow start an acknowledgement counts for at most Ack Ratio data packets. Whether this limit is rounded up to
+    /// an even number.
     pub slow_start_rounds_up: bool,
-    /// Whether packets sent before a congestion event was detected open the window after it.
+    /// Whether acknowledgements of packets sent before a congestion event was detected increase the window after the
+    /// event.
     pub grow_in_recovery: bool,
     /// Quantity that `min_rto` bounds from below.
     pub rto_floor: RtoFloor,
@@ -86,13 +88,14 @@ pub struct TcpLikeExpert {
     pub timeout_forgets: bool,
     /// Rule that controls the Ack Ratio.
     pub ack_ratio: AckRatioRule,
-    /// Whether an Ack Ratio of 2 is allowed at any window (RFC 4341 section 6.1.2).
+    /// Whether an Ack Ratio of 2 is allowed with any window, also one of 1 or 2 packets (RFC 4341 section 6.1.2).
     pub ack_ratio_of_two: bool,
     /// Maximum delay of the receiver's acknowledgement, above 0s and at most 500ms (RFC 5681 section 4.2); absent: no
     /// timer.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub delayed_ack: Option<Duration>,
-    /// Whether the receiver acknowledges a mark or gap immediately, once per round trip (RFC 4340 section 11.3).
+    /// Whether the receiver acknowledges a mark or gap immediately, at most once per round trip (RFC 4340 section
+    /// 11.3).
     pub immediate_acks: bool,
 }
 

@@ -54,8 +54,8 @@ pub struct TfrcOptions {
     /// Whether Faster Restart applies after idle and data-limited periods (draft-ietf-dccp-tfrc-faster-restart-06).
     pub faster_restart: bool,
 
-    /// Whether the first report after a silence (an outage of the path) restarts the flow: slow start without earlier
-    /// losses.
+    /// Whether the first report after a silence (an outage of the path) restarts the flow, in slow start and with an
+    /// empty loss history.
     pub silence_restarts: bool,
     /// Whether slow start after a silence (no reports) ends at the rate from before it; the rate then grows by one
     /// packet per round trip (the slow start threshold of RFC 5681 section 3.1).
@@ -67,7 +67,8 @@ pub struct TfrcOptions {
     /// from 1ms to 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub probe_interval: Option<Duration>,
-    /// Whether consecutive losses may be several loss events, although no report could be sent between them.
+    /// Whether a run of consecutive lost packets may be several loss events. False: it is a single event while the loss
+    /// event rate is at most 10 %, since no report could be sent within it.
     pub events_in_a_gap: bool,
 
     /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`), and rules for small packets.
@@ -120,7 +121,7 @@ pub struct TfrcExpert {
     /// Rate before a round-trip measurement, above 0bps (ns-2 `InitRate_`); absent: one packet per second.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub start_rate: Option<Rate>,
-    /// `W_init`, the data that may be sent in the first round trip of known length.
+    /// `W_init`: data per round trip at the initial rate, which applies once the round-trip time is known.
     pub initial_window: InitialWindow,
     /// Growth of the rate before the first loss.
     pub slow_start: SlowStart,
@@ -132,7 +133,8 @@ pub struct TfrcExpert {
     pub pacing: Pacing,
     /// Granularity of the sender's timers, at most 1s, half of which a packet may be early (RFC 5348 section 8.3).
     pub t_gran: Duration,
-    /// Whether a report advances the window counter to four above the reported packet's (RFC 4342 section 8.1).
+    /// Whether a report advances the sender's window counter to at least four above that of the acknowledged packet
+    /// (RFC 4342 section 8.1).
     pub counter_keeps_up: bool,
     /// Value of s in the equation for small packets, above 0B (RFC 4828 section 3); absent: by `segment`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -141,7 +143,8 @@ pub struct TfrcExpert {
     pub header: Bytes,
     /// Minimum time between two packets, up to 64s (RFC 4828 section 4.3, RFC 5622 section 5).
     pub min_interval: Duration,
-    /// Whether intervals of at most two round trips count lost packets instead of loss events (RFC 4828 section 3).
+    /// Whether each lost packet counts in a loss interval of at most two round trips, not only one loss event (RFC 4828
+    /// section 3).
     pub short_intervals: bool,
 }
 
@@ -192,8 +195,8 @@ pub enum FirstInterval {
     /// starts at the last report (ns-2 `AdjustHistoryAfterSS_` 1).
     LastRtt,
     /// Receive rate since the last report, inverted and truncated to whole packets. Until the second loss event this
-    /// interval is used alone, unless it has less than 4 packets and the open one is longer; then it is discarded
-    /// (Linux).
+    /// interval is used alone, or with the open interval if it has less than 4 packets and the open one is longer. The
+    /// second loss event discards it (Linux).
     SinceReport,
 }
 
@@ -206,7 +209,7 @@ pub enum FeedbackClock {
     /// With the first packet that arrives a round-trip time R or more after the last report, or 1.5 R after that report
     /// (ns-2).
     Arrival,
-    /// When the window counter is four above that at the last report (RFC 4342 section 10.3).
+    /// When the window counter is at least four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
     /// As `window-counter`, but not while a packet is missing. The receive rate covers the time since the last report;
     /// a report of a loss event repeats the last rate (Linux).
@@ -287,7 +290,8 @@ pub enum SlowStart {
 pub enum Increase {
     /// Immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
-    /// By one packet per round trip in each round trip; the limits are at least one packet per round trip (ns-2).
+    /// By one packet per round trip in each round trip, up to the rate of the equation and the receive limit, which is
+    /// at least one packet per round trip (ns-2).
     PacketPerRtt,
 }
 

@@ -47,7 +47,7 @@ struct Sent {
     state: Arrival,
 }
 
-/// Record of the packets that are not settled, for a controller with per-packet feedback.
+/// Record of sent packets whose outcome is not final, for a controller with per-packet feedback.
 #[derive(Clone, Debug)]
 pub struct Flight {
     first: u64,
@@ -70,8 +70,8 @@ impl Flight {
         self.first.wrapping_add(self.packets.len() as u64)
     }
 
-    /// Adds a packet. `data` is the number of application bytes, if it carries any. Returns an open data packet removed
-    /// for lack of space.
+    /// Adds a packet. `data` is the number of application bytes, if it carries any. Returns the number of the oldest
+    /// packet if it is a data packet that is removed for lack of space before its outcome is known.
     pub fn send(&mut self, now: Instant, number: u64, data: Option<Bytes>) -> Option<u64> {
         let mut removed = None;
         if self.packets.len() >= self.capacity {

@@ -66,8 +66,8 @@ impl Pacer {
         self.next = Some(due.after(gap_s.max(0.0) * 1e9));
     }
 
-    /// Returns the exact time from the last packet to the next, in s. `None` before the first packet, or if the next is
-    /// due earlier than the last gap after it.
+    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
+    /// first packet, or if the next packet is due earlier, to catch up with a delay.
     #[must_use]
     pub const fn last_gap_s(&self) -> Option<f64> {
         self.gap_s

@@ -43,7 +43,8 @@ pub struct DtlsOptions {
     /// Maximum number of pending handshakes whose address is unproven. Further clients are asked for a cookie, which
     /// costs a round trip.
     pub unproven: usize,
-    /// Maximum burst of handshakes of one address prefix (/24 of IPv4, /48 of IPv6).
+    /// Maximum burst of handshakes of one address prefix (/24 of IPv4, /48 of IPv6). Clients whose address is unproven
+    /// can use half of it.
     pub prefix_burst: u64,
     /// Maximum number of handshakes of one address prefix (/24 of IPv4, /48 of IPv6) per second, after a burst.
     pub prefix_per_second: u64,
