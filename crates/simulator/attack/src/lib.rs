@@ -42,8 +42,8 @@ registry! {
 }
 
 impl AttackOptions {
-    /// Returns the number of packets that the attack sends without a preceding packet in `length`. Replayed packets are
-    /// not counted.
+    /// Returns the number of packets that a flood or a forgery sends within `length`; 0 for other attacks, which only
+    /// act on packets of the connection.
     #[must_use]
     pub const fn shots_within(&self, length: Duration) -> u64 {
         let interval = match self {

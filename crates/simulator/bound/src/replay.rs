@@ -37,7 +37,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Returns the packets on time of `priority` and all more urgent ones together; at most
+    /// Returns the number of packets on time, of `priority` and all more urgent priorities together; at most
     /// [`UnitBound::up_to`](crate::UnitBound::up_to).
     #[must_use]
     pub fn up_to(&self, priority: u8) -> u64 {
