@@ -12,7 +12,7 @@ pub struct Options {
     /// Period of losses, in packets (ns-2 `period_`); 0 loses none. Required, unless `changes` set it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u64>,
-    /// Position of the first lost packet among the packets at the channel, from 0. If absent: `every`. (ns-2's
+    /// Position of the first lost packet, from 0, among the packets that reach `place`. If absent: `every`. (ns-2's
     /// `offset_` counts from 1.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,

@@ -22,7 +22,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "codel"`. Names as in RFC 8289 section 5.3, in lower case.
+/// Options of a queue of `kind = "codel"`. The names are those of RFC 8289 section 5.3, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -36,7 +36,7 @@ pub struct Options {
     pub interval: Duration,
     /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
     pub above_for: AboveFor,
-    /// Nothing is dropped while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
+    /// CoDel drops nothing while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,

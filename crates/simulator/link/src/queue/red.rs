@@ -34,7 +34,7 @@ const BETA: f64 = 0.9;
 const FENG_ALPHA: f64 = 3.0;
 const FENG_BETA: f64 = 2.0;
 
-/// A running RED queue. Names as in the equations of the module.
+/// State of a queue with Random Early Detection (RED). The fields have the names of the equations of the module.
 #[derive(Debug)]
 pub struct Red {
     options: Options,
