@@ -24,7 +24,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Properties of a packet, equal in the calls for its sending, arrival and loss.
+/// Properties of a packet, with equal values in the calls that record its sending, its arrival and its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPacket {
     /// Time at which it left the sender.
@@ -85,8 +85,8 @@ pub struct FlowSummary {
     pub in_flight_packets: u64,
     /// Bits with IP headers that arrived in the measured interval, divided by its length, in bit/s.
     pub throughput_bps: f64,
-    /// Useful payload bits (first copies that met their deadline) that arrived in the measured interval, divided by its
-    /// length, in bit/s.
+    /// Useful payload bits that arrived in the measured interval, divided by its length, in bit/s. Without
+    /// retransmitted copies and packets that arrived after their deadline.
     pub goodput_bps: f64,
     /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,
@@ -99,11 +99,11 @@ pub struct FlowSummary {
     pub jitter_s: Option<f64>,
     /// Round-trip times, in s; `None` without samples.
     pub rtt_s: Option<RttSummary>,
-    /// By media kind: packets that arrived by their deadline, divided by all written packets with a deadline in the
-    /// measured interval, sent or not. Kinds without such packets are absent.
+    /// By media kind: packets that arrived by their deadline, divided by all packets, sent or not, whose deadline is in
+    /// the measured interval. Kinds without such packets are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
-    /// By media kind: packets that arrived after their deadline, divided by all written packets with a deadline in the
-    /// measured interval.
+    /// By media kind: packets that arrived after their deadline, divided by all packets, sent or not, whose deadline is
+    /// in the measured interval.
     pub late_ratio: BTreeMap<MediaKind, f64>,
     /// Rating R of the speech by the E-model (ITU-T G.107), from 0 to about 93; `None` unless the flow has audio
     /// packets with a lifetime. Set by the simulation.
@@ -204,8 +204,8 @@ struct Rest {
 }
 
 impl FlowMeter {
-    /// Creates a meter. Rates are over the interval until the actual end of the run; deadlines count until its planned
-    /// end.
+    /// Creates a meter. Rates are over the interval until the actual end of the run. On-time ratios count packets whose
+    /// deadline is in the interval until the planned end.
     #[must_use]
     pub fn new(measured: &Arc<Measured>) -> Self {
         Self {
@@ -295,7 +295,7 @@ impl FlowMeter {
         self.rest.as_ref()?.frames.as_deref().map(Cow::Borrowed)
     }
 
-    /// Records that written data was offered to the flow's send queue at `now`.
+    /// Records that the application offered data to the flow's send queue at `now`.
     #[inline]
     pub fn queued(&mut self, now: Instant, kind: MediaKind) {
         self.count_in_send_queue(now, |meter| meter.written(kind));
@@ -453,7 +453,7 @@ impl FlowMeter {
         }
     }
 
-    /// Returns the counts until `end`, which is not before the last event. TCP counters are unset.
+    /// Returns the results until `end`, which is not before the last event. The caller sets the counters of TCP.
     #[must_use]
     pub fn summary(&self, label: FlowLabel, end: Instant) -> FlowSummary {
         let none = OnceCell::new();
