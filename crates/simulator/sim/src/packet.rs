@@ -173,9 +173,9 @@ pub enum Body {
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
     Tcp(TcpPacket),
-    /// A data packet of a rate controller without a handshake, as of ns-2's agents.
+    /// A data packet of a rate-controlled transport without a handshake, as of ns-2's agents.
     Numbered(Box<Numbered>),
-    /// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
+    /// A receiver's report of a rate-controlled transport without a handshake, as of ns-2's agents.
     Report(Box<ReportBody>),
     /// A DCCP packet.
     Dccp(Box<DccpPacket>),
@@ -217,7 +217,7 @@ impl Data {
         WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
     }
 
-    /// Returns the frame of media if this is the data of its first packet.
+    /// Returns the media frame that this data begins: if this is the data of the frame's first packet.
     #[inline]
     #[must_use]
     pub fn begins(&self) -> Option<WrittenFrame> {
@@ -291,7 +291,7 @@ pub struct TcpPacket {
     pub ece: bool,
     /// Congestion Window Reduced flag ([`Segment::cwr`]).
     pub cwr: bool,
-    /// Whether the segment is sent first, with or without PSH, or retransmitted.
+    /// Whether the segment is sent for the first time, with or without PSH, or is a retransmission.
     pub sending: Sending,
     /// Session of the flow, from 1; 0 if the flow is one connection.
     pub session: u32,
@@ -328,16 +328,17 @@ impl TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Number of the packet among those of its type in the flow, from 0.
+    /// Number of the packet among the flow's packets of this type, from 0.
     pub sequence: u64,
     /// Contents of the packet.
     pub data: Data,
 }
 
-/// A data packet of a rate controller without a handshake, as of ns-2's agents. Its send time is [`Packet::sent`].
+/// A data packet of a rate-controlled transport without a handshake, as of ns-2's agents. Its send time is
+/// [`Packet::sent`].
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// Number of the packet among those of its type in the flow, from 0.
+    /// Number of the packet among the flow's data packets, from 0.
     pub number: u64,
     /// Contents of the packet.
     pub data: Data,
@@ -347,10 +348,10 @@ pub struct Numbered {
     pub ack_ratio: u16,
 }
 
-/// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
+/// A receiver's report of a rate-controlled transport without a handshake, as of ns-2's agents.
 #[derive(Clone, Debug)]
 pub struct ReportBody {
-    /// Number of the packet among those of its type in the flow, from 0.
+    /// Number of the packet among the flow's reports, from 0.
     pub number: u64,
     /// Greatest number of a received datagram.
     pub acknowledged: u64,

@@ -105,8 +105,8 @@ pub struct FlowSummary {
     /// By media kind: packets that arrived after their deadline, divided by all packets, sent or not, whose deadline is
     /// in the measured interval.
     pub late_ratio: BTreeMap<MediaKind, f64>,
-    /// Rating R of the speech by the E-model (ITU-T G.107), from 0 to about 93; `None` unless the flow has audio
-    /// packets with a lifetime. Set by the simulation.
+    /// Rating R of the speech by the E-model (ITU-T G.107), at most 93.2, below 0 for very poor quality; `None` unless
+    /// the flow has audio packets with a lifetime. Set by the simulation.
     #[serde(default)]
     pub r_factor: Option<f64>,
     /// Mean opinion score computed from R, 1 to 4.5.
