@@ -340,7 +340,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     /// Handles events before `until`, up to the next arrival of a packet at the far end of a port. Returns the time,
-    /// the index of the port and the packet. Valid only if the owner adds no events of its own.
+    /// the index of the port and the packet. Valid only if the owner adds no events.
     pub fn next_arrival(&mut self, until: Moment) -> Option<(Moment, usize, Handle)> {
         while let Some((now, actor)) = self.events.pop_before(until) {
             let number = actor.number();

@@ -54,7 +54,7 @@ pub struct Options {
     /// Hz. Below a probability of 0.1, the change is divided by 2 to 2048 (RFC 8033 section 4.2).
     pub alpha: f64,
     /// Change of the drop probability at each update per second by which the queueing delay increased since the last
-    /// update, 0 to 1000 Hz. Divided as the change by `alpha` is.
+    /// update, 0 to 1000 Hz. Scaled as described for `alpha`.
     pub beta: f64,
     /// Mean packet size: nothing is dropped early while at most two of these wait. (MEAN_PKTSIZE, for which the RFC
     /// gives no value.)

@@ -283,8 +283,8 @@ impl schemars::JsonSchema for TcpOptions {
 }
 
 impl Sender {
-    /// Queues `segments` more segments for sending from `now` on; [`u64::MAX`] for an endless transfer. The first call
-    /// opens the connection with a SYN, which is not counted.
+    /// Queues `segments` more segments for sending from `now` on. The total saturates, so that a huge number gives an
+    /// endless transfer. The first call opens the connection with a SYN, which is not counted.
     pub fn write(&mut self, now: Instant, segments: u64) {
         each!(&mut self.0, flow => flow.write(now, segments));
     }
