@@ -126,7 +126,7 @@ impl ByFlow {
         }
     }
 
-    /// Records that the channel lost a packet of the flow at `now`, after the link had transmitted it.
+    /// Records that a packet of the flow was lost at `now`, after the link had transmitted it.
     pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
