@@ -25,7 +25,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Creates the moment at exactly this time, before all others with the same sum.
+    /// Creates the moment at exactly this time, before all other moments with the same `sum_s`.
     #[must_use]
     pub fn new(at: Instant) -> Self {
         Self { at, sum_s: at.as_secs_f64(), turn: 0 }

@@ -38,7 +38,7 @@ pub enum YardstickError {
     /// The flow has no send queue.
     #[error("flow \"{0}\" has no send queue: only a transport with a rate controller has one")]
     NoSendQueue(String),
-    /// The application writes no packet to the send queue that is written and expires in the measured interval.
+    /// The application writes no packet whose writing and expiry are both in the measured interval.
     #[error("flow \"{0}\" sends nothing with a lifetime within the measured interval: no packet can be late")]
     NoLifetime(String),
     /// The number of packets exceeds the memory limit.

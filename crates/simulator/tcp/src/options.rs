@@ -285,10 +285,10 @@ pub enum Restart {
     /// One segment: the retransmission timer also runs with nothing in flight, and its expiry resets the window (ns-2
     /// `slow_start_restart_`).
     One,
-    /// The window from before the silence, but at most the initial window (RFC 5681 section 4.1).
+    /// The window is that from before the silence, but at most the initial window (RFC 5681 section 4.1).
     InitialWindow,
-    /// The window from before the silence, halved for each elapsed timeout, but at least the initial window (RFC 2861,
-    /// Linux).
+    /// The window is that from before the silence, halved for each retransmission timeout that elapsed, but at least
+    /// the initial window (RFC 2861, Linux).
     Decay,
 }
 

@@ -60,9 +60,11 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AboveFor {
-    /// The interval or longer (RFC 8289 section 5.6: `now >= first_above_time`).
+    /// All packets must have waited at least the target during the interval or longer (RFC 8289 section 5.6: `now >=
+    /// first_above_time`).
     Interval,
-    /// Longer than the interval (Linux, ns-3: `now > first_above_time`).
+    /// All packets must have waited at least the target for longer than the interval (Linux, ns-3: `now >
+    /// first_above_time`).
     Longer,
 }
 
@@ -82,7 +84,7 @@ pub enum CeThresholdMarks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterMark {
-    /// From the time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
+    /// The wait is counted from the time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
     Due,
     /// From the time when the packet was marked (ns-3).
     Set,

@@ -103,11 +103,13 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// While the current delay and that of the last update are 0 (RFC 8033 section 4.2, appendix A).
+    /// The probability decays while the current delay and that of the last update are 0 (RFC 8033 section 4.2, appendix
+    /// A).
     Zero,
-    /// While the current delay and that of the last update are below half of `qdelay_ref` (RFC 8033 appendix B).
+    /// The probability decays while the current delay and that of the last update are below half of `qdelay_ref` (RFC
+    /// 8033 appendix B).
     Half,
-    /// While the current delay and that of the last update are 0 and no packet waits (Linux).
+    /// The probability decays while the current delay and that of the last update are 0 and no packet waits (Linux).
     Empty,
 }
 
@@ -126,15 +128,15 @@ pub enum SparedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// At the start, and at each arrival without congestion: drop_prob is 0, and the current delay and that of the last
-    /// update are below half of `qdelay_ref` (RFC 8033 section 4.4).
+    /// A burst is allowed at the start, and at each arrival without congestion: drop_prob is 0, and the current delay
+    /// and that of the last update are below half of `qdelay_ref` (RFC 8033 section 4.4).
     Uncongested,
-    /// At the first packet, and at the first packet after each 1.5 s without congestion. During the burst, drop_prob is
-    /// 0 (ns-3, `m_burstState`).
+    /// A burst is allowed at the first packet, and at the first packet after each 1.5 s without congestion. During the
+    /// burst, drop_prob is 0 (ns-3, `m_burstState`).
     AfterRest,
-    /// At the start, and from each update at which drop_prob is 0, and the current delay and that of the last update
-    /// are below half of `qdelay_ref`. Each departure subtracts the time since the last departure from the allowance.
-    /// Such an update also restarts the spacing of drops (Linux).
+    /// A burst is allowed at the start, and from each update at which drop_prob is 0, and the current delay and that of
+    /// the last update are below half of `qdelay_ref`. Each departure subtracts the time since the last departure from
+    /// the allowance. Such an update also restarts the spacing of drops (Linux).
     Departures,
 }
 
@@ -144,8 +146,9 @@ pub enum Burst {
 pub enum Unit {
     /// Bytes; all packets have the same probability (RFC 8033 section 4.1).
     Bytes,
-    /// The unit of the limit: two packets of any size, if it counts packets. If it counts bytes, two mean packets, and
-    /// the probability is proportional to the size of the packet (ns-3, `DropEarly`).
+    /// The unit of `limit`. If that counts packets, the threshold is two packets of any size. If it counts bytes, the
+    /// threshold is two mean packets, and the drop probability is proportional to the size of the arriving packet
+    /// (ns-3, `DropEarly`).
     Limit,
 }
 
