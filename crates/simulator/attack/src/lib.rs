@@ -56,7 +56,8 @@ impl AttackOptions {
         if interval.is_zero() { u64::MAX } else { length.as_nanos() / interval.as_nanos() }
     }
 
-    /// Returns whether the attacker must be on the path to delay, copy, change or observe packets.
+    /// Returns whether the attacker must be on the path, because the attack observes, copies, delays, changes or drops
+    /// packets.
     #[must_use]
     pub const fn needs_path(&self) -> bool {
         match self {

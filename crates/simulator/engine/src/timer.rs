@@ -120,7 +120,7 @@ impl Timer {
     }
 
     /// Records that the timer's next event has been removed from the queue, and returns the deadline of this event.
-    /// With scheduled ties, the time of the event may differ from the deadline by 1 ns.
+    /// With [`Ties::Scheduled`], the time of the event may differ from the deadline by 1 ns.
     pub fn fired(&mut self) -> Instant {
         let next = self.others.as_mut().and_then(|others| others.0.pop()).unwrap_or(Instant::FAR_FUTURE);
         std::mem::replace(&mut self.next, next)

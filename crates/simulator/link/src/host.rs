@@ -56,7 +56,7 @@ impl HostOptions {
         Self { arrival, delivery, queue: default_queue(), ring: default_ring() }
     }
 
-    /// Checks the ranges.
+    /// Checks that all options are in range.
     ///
     /// # Errors
     /// Returns the first key that is out of range.

@@ -300,8 +300,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         port.schedule_arrival(number, ctx.events);
     }
 
-    /// Handles the event of an arrival at the far end. Returns the packet, which is then on no port; `None` if the
-    /// packet was lost after its transmission, or if the event belongs to a packet that was overtaken.
+    /// Handles the event of an arrival at the far end of port `number`. Returns the packet, which is then on no port;
+    /// `None` if the packet was lost after its transmission, or if the event belongs to a packet that was overtaken.
     #[inline(always)]
     pub fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let port = &mut self.ports[number];

@@ -30,7 +30,7 @@ pub struct RoundTrip {
     pub one_way: Option<Duration>,
 }
 
-/// A packet offered to a link. Later calls identify it by its [`slot`](Self::slot).
+/// A packet offered to a link. Later calls of the observer identify the packet by [`slot`](Self::slot).
 #[derive(Clone, Copy, Debug)]
 pub struct OfferedHop<'a> {
     /// Small number that identifies the packet until it leaves this link; unique among the packets that are on links.

@@ -192,7 +192,7 @@ pub struct Data {
     pub payload: u32,
     /// Kind of media of the data.
     pub kind: MediaKind,
-    /// Frame number and position in the frame, if it belongs to a frame.
+    /// Frame number and position in the frame, if this data belongs to a frame.
     pub fragment: Option<Fragment>,
     /// Time at which the application wrote it.
     pub created: Instant,

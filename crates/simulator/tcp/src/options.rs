@@ -247,11 +247,11 @@ pub enum Halving {
 pub enum HalvedWindow {
     /// cwnd becomes ssthresh (RFC 5681 section 3.2 step 2).
     Ssthresh,
-    /// cwnd becomes the half with its fraction (ns-2 `precisionReduce_` 1); below two segments only with
-    /// `restart_after_idle = "one"`.
+    /// cwnd becomes the half with its fraction (ns-2 `precisionReduce_` 1). Except with `restart_after_idle = "one"`,
+    /// at least two segments remain after a loss, and `ecn_least_window` after a mark.
     Fractional,
-    /// cwnd becomes the half in whole segments (ns-2 `precisionReduce_` 0); one or zero only with `restart_after_idle =
-    /// "one"`.
+    /// cwnd becomes the half in whole segments (ns-2 `precisionReduce_` 0). Except with `restart_after_idle = "one"`,
+    /// at least two segments remain after a loss, and `ecn_least_window` after a mark.
     Whole,
 }
 

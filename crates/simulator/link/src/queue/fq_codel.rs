@@ -39,7 +39,8 @@ pub struct Options {
     pub interval: Duration,
     /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
     pub above_for: AboveFor,
-    /// CoDel drops nothing while at most this many bytes wait after the departing packet.
+    /// CoDel drops nothing while at most this many bytes wait after the departing packet; `maxpacket_of` selects the
+    /// bytes that count.
     pub maxpacket: Bytes,
     /// Which waiting bytes are compared with `maxpacket`.
     pub maxpacket_of: MaxpacketOf,

@@ -67,8 +67,8 @@ enum Region {
     Above,
 }
 
-/// Returns the probability of an early drop or mark at this average, before spacing; 1 where every packet is dropped.
-/// `average` is in packets or bytes, as the options count.
+/// Returns RED's probability of an early drop or mark at this average queue length, before `wait` spaces the drops; 1
+/// where every packet is dropped. `average` is in bytes with `in_bytes`, else in packets.
 #[must_use]
 pub fn early_drop_probability(options: &Options, facts: LinkFacts, average: f64) -> f64 {
     let red = Red { avg: average, ..Red::new(options, facts) };
