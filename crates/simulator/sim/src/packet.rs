@@ -309,7 +309,8 @@ impl TcpPacket {
         Self { seq, echo, sack, is_ack, ece, cwr, sending, session }
     }
 
-    /// Returns the whole segment, in true time. `packet` must contain this body.
+    /// Returns the whole segment, with its send time by the simulation's clock instead of the node's clock. `packet`
+    /// must contain this body.
     #[must_use]
     #[inline]
     pub fn segment(&self, packet: &Packet) -> Segment {

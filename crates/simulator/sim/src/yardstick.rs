@@ -79,9 +79,9 @@ pub(crate) fn run_out<O: Observer>(
 }
 
 impl Yardstick {
-    /// Runs the scenario with a flow number `flow` that always has data to send, in packets of the sizes of its
-    /// application, cyclically. Records the controller's send opportunities from `measure_from` on. Only packets that
-    /// are written and expire in the measured interval count.
+    /// Runs the scenario so that flow number `flow` always has data to send. The sizes of its application's packets are
+    /// repeated cyclically. Records the controller's send opportunities from `measure_from` on. Only packets that are
+    /// written and expire in the measured interval count.
     ///
     /// # Errors
     /// See [`YardstickError`].

@@ -65,19 +65,19 @@ pub trait PacketSink: Send {
     /// Writes the header, before all events. `epoch` is the Unix time of [`Instant::ZERO`].
     ///
     /// # Errors
-    /// Errors of the system. The sink is not called again.
+    /// Errors of the system. After an error, the sink is not called again.
     fn begin(&mut self, epoch: Duration) -> io::Result<()>;
 
     /// Writes an event. The events are in the order of their times, except departures that the emulator handled late.
     ///
     /// # Errors
-    /// Errors of the system. The sink is not called again.
+    /// Errors of the system. After an error, the sink is not called again.
     fn record(&mut self, event: &PacketEvent) -> io::Result<()>;
 
     /// Passes buffered events to the system.
     ///
     /// # Errors
-    /// Errors of the system. The sink is not called again.
+    /// Errors of the system. After an error, the sink is not called again.
     fn flush(&mut self) -> io::Result<()>;
 
     /// Completes the file of a run that ended at `end`, after the last event.

@@ -135,8 +135,8 @@ pub enum Burst {
     /// burst, drop_prob is 0 (ns-3, `m_burstState`).
     AfterRest,
     /// A burst is allowed at the start, and from each update at which drop_prob is 0, and the current delay and that of
-    /// the last update are below half of `qdelay_ref`. Each departure subtracts the time since the last departure from
-    /// the allowance. Such an update also restarts the spacing of drops (Linux).
+    /// the last update are below half of `qdelay_ref`. Such an update also restarts the spacing of drops. Each
+    /// departure subtracts the time since the last departure from the allowance (Linux).
     Departures,
 }
 

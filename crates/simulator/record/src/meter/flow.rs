@@ -364,7 +364,8 @@ impl FlowMeter {
         self.sent += u64::from(packet.sent_at >= self.measured.from);
     }
 
-    /// Records the arrival of `packet` at `now` with `goodput_bytes` of new payload (0 for a retransmitted copy).
+    /// Records the arrival of `packet` at `now` with `goodput_bytes` of new payload (0 if its data was received
+    /// before).
     #[inline]
     pub fn received(&mut self, now: Instant, packet: &FlowPacket, goodput_bytes: u32) {
         self.total_received_bytes += u64::from(packet.wire_bytes);
