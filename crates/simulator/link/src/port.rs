@@ -38,8 +38,8 @@ pub(crate) struct Ctx<'a, T> {
 
 /// One direction of a link: its queue, its transmitter and its counters. Its packets are in a [`Pool`].
 ///
-/// With thousands of ports, memory access dominates, so that the order of the fields matters: an arrival at the far end
-/// accesses the first of the two cache lines, the arrival of a packet at the queue both.
+/// With thousands of ports, memory access dominates, so that the order of the fields matters. An arrival at the far end
+/// accesses only the first of the two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {

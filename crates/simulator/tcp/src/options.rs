@@ -191,9 +191,9 @@ options! {
         Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
         /// Maximum SACK blocks in an acknowledgement, 0 to 3.
         Expert sack_blocks: u8 = 0;
-        /// Whether a recovery may start before three duplicates: when a received segment was sent at least a quarter of
-        /// the minimum round-trip time after the missing one (RACK's reordering window, RFC 8985 section 6.2). Used
-        /// with `pipe = "scoreboard"`.
+        /// Whether a recovery may start before three duplicates, by RACK's reordering window (RFC 8985 section 6.2). It
+        /// starts when a received segment was sent at least a quarter of the minimum round-trip time after the missing
+        /// one. Used with `pipe = "scoreboard"`.
         Expert rack_window: bool = false, Linux: true;
         /// Whether the SACK scoreboard is kept after a timeout (RFC 6675 section 5.1 leaves this open, RFC 2018 forbids
         /// it).

@@ -128,15 +128,15 @@ pub enum SparedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// A burst is allowed at the start, and at each arrival without congestion: drop_prob is 0, and the current delay
-    /// and that of the last update are below half of `qdelay_ref` (RFC 8033 section 4.4).
+    /// A burst is allowed at the start, and at each arrival without congestion (RFC 8033 section 4.4). Without
+    /// congestion, drop_prob is 0, and the current delay and that of the last update are below half of `qdelay_ref`.
     Uncongested,
     /// A burst is allowed at the first packet, and at the first packet after each 1.5 s without congestion. During the
     /// burst, drop_prob is 0 (ns-3, `m_burstState`).
     AfterRest,
-    /// A burst is allowed at the start, and from each update at which drop_prob is 0, and the current delay and that of
-    /// the last update are below half of `qdelay_ref`. Such an update also restarts the spacing of drops. Each
-    /// departure subtracts the time since the last departure from the allowance (Linux).
+    /// A burst is allowed at the start, and from each update without congestion, which also restarts the spacing of
+    /// drops. Without congestion, drop_prob is 0, and the current delay and that of the last update are below half of
+    /// `qdelay_ref`. Each departure subtracts the time since the last departure from the allowance (Linux).
     Departures,
 }
 
