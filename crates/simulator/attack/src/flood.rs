@@ -17,8 +17,8 @@ const ADDRESSES: u32 = 1 << 17;
 pub struct Options {
     /// Time between two Requests, at least 1us.
     pub interval: Duration,
-    /// Number of spoofed addresses from which Requests are sent, each with random ports. With 1, all Responses are
-    /// reflected to a single victim.
+    /// Number of spoofed source addresses of the DCCP-Requests; each Request has a random source port. With 1, the
+    /// listener sends all Responses to a single victim.
     #[schemars(range(min = 1, max = 131_072))]
     pub sources: u32,
     /// Size of the Padding options in each Request, at most 1000B. A listener that keeps no state (Init Cookies) limits

@@ -20,8 +20,9 @@ pub struct Options {
     pub towards: Direction,
     /// Time between two forged packets, at least 1us.
     pub interval: Duration,
-    /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With 48, numbers are random. With
-    /// fewer, an on-path attacker guesses within a range of 2^unknown_bits around the next number.
+    /// Number of bits of the sequence and acknowledgement numbers that the attacker must guess, 0 to 48. With 48, both
+    /// numbers are random. With fewer, an on-path attacker guesses each number within a range of 2^unknown_bits around
+    /// the expected one.
     #[schemars(range(max = 48))]
     pub unknown_bits: u32,
     /// Size of the data in packets of type `data` and `data-ack`, at most 9000B.

@@ -42,8 +42,8 @@ registry! {
 }
 
 impl AttackOptions {
-    /// Returns the number of packets that the attack sends without a preceding packet in `length`. Replayed packets are
-    /// not counted.
+    /// Returns the number of packets that a flood or a forgery sends within `length`; 0 for other attacks, which only
+    /// act on packets of the connection.
     #[must_use]
     pub const fn shots_within(&self, length: Duration) -> u64 {
         let interval = match self {
@@ -56,7 +56,8 @@ impl AttackOptions {
         if interval.is_zero() { u64::MAX } else { length.as_nanos() / interval.as_nanos() }
     }
 
-    /// Returns whether the attacker must be on the path to delay, copy, change or observe packets.
+    /// Returns whether the attacker must be on the path, because the attack observes, copies, delays, changes or drops
+    /// packets.
     #[must_use]
     pub const fn needs_path(&self) -> bool {
         match self {

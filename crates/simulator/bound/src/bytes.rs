@@ -33,16 +33,17 @@ pub struct Credit {
     pub at: Instant,
     /// Number of bytes that the controller permits.
     pub bytes: Bytes,
-    /// Arrival of a packet sent at `at`; `None` if it was lost. The bound does not use losses ([`Slots::new`]).
+    /// Arrival of a packet sent at `at`; `None` if it was lost. The bound replaces a loss by an interpolated arrival
+    /// ([`Slots::new`]).
     pub arrives: Option<Instant>,
 }
 
-/// What happens to unused credit. A sender never pays with future credit.
+/// What happens to credit that no packet uses when it is issued. Credit never pays for a packet that leaves before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
     /// The credit expires, unless a packet is queued that it partly pays for.
     Lapses,
-    /// The credit is kept without limit for packets created later. This gives the looser bound.
+    /// The credit is kept without limit for packets created later. This gives a higher bound than `Lapses`.
     Kept,
 }
 
@@ -51,14 +52,14 @@ pub enum Unused {
 pub struct ByteShare {
     /// Number of packets of this priority.
     pub offered: u64,
-    /// Upper bound of the packets on time of this and all more urgent priorities together. Split packets count as a
-    /// fraction, rounded up to a multiple of 2^-32. The floor is a bound, too, for a sender of whole packets. A packet
-    /// of 0 B counts as one if it can leave at all.
+    /// Upper bound of the number of packets on time, of this and all more urgent priorities together. Split packets
+    /// count as a fraction, rounded up to a multiple of 2^-32. The floor is a bound, too, for a sender of whole
+    /// packets. A packet of 0 B counts as one if it can leave at all.
     pub up_to: f64,
 }
 
-/// Computes an upper bound of the packets on time over byte credits, for each offered priority, cumulative from
-/// priority 0.
+/// Computes an upper bound of the number of packets that arrive on time if the controller permits these bytes
+/// (`credits`). The bound of a priority includes all more urgent priorities; 0 is the most urgent.
 #[must_use]
 pub fn byte_bound(credits: &[Credit], packets: &[Packet], unused: Unused) -> BTreeMap<u8, ByteShare> {
     let mut credits = credits.to_vec();

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 pub trait Sender {
     /// Adds packet `index` to the queue.
     fn arrive(&mut self, now: Instant, index: usize);
-    /// Returns the packet to send now, or `None` to leave the slot empty. Called once per slot.
+    /// Returns the index of the packet to send now, or `None` to send nothing. Called once for each send opportunity
+    /// (slot).
     fn opportunity(&mut self, now: Instant) -> Option<usize>;
 }
 
@@ -37,7 +38,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Returns the packets on time of `priority` and all more urgent ones together; at most
+    /// Returns the number of packets on time, of `priority` and all more urgent priorities together; at most
     /// [`UnitBound::up_to`](crate::UnitBound::up_to).
     #[must_use]
     pub fn up_to(&self, priority: u8) -> u64 {
@@ -57,8 +58,8 @@ pub struct ReplayError {
     pub now: Instant,
 }
 
-/// Runs a sender over a trace. Packets created at the time of a slot arrive before it, in list order. Packets created
-/// after the last slot never reach the sender and count as never sent.
+/// Replays the send queue `sender` over a trace of send opportunities (slots). Packets created at the time of a slot
+/// arrive before it, in list order. Packets created after the last slot never reach the sender and count as never sent.
 ///
 /// # Errors
 /// Returns an error if the sender returns a packet twice, before its arrival, or an unknown index.

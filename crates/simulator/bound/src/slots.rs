@@ -28,8 +28,8 @@ impl Slots {
     /// Sorts a trace by departure (stable) and interpolates the arrivals of lost packets:
     ///
     /// - between two known arrivals: linearly, by departure;
-    /// - before the first or after the last known arrival: with the delay of that one;
-    /// - in a trace without arrivals: immediately, which is the best case, so the bound still holds.
+    /// - before the first or after the last known arrival: with the delay of that packet;
+    /// - in a trace without arrivals: at the departure (no delay), which is the best case, so the bound still holds.
     ///
     /// A packet dropped by a full queue thus has the queueing delay of its neighbors. If the known arrivals are in the
     /// order of departures, so are the interpolated ones.

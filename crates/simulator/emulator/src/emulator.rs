@@ -103,7 +103,7 @@ pub struct DirectionCounts {
     pub arrived_packets: u64,
     /// Copies that the link made of packets (duplication).
     pub duplicated_packets: u64,
-    /// Delivered packets that a later packet has overtaken (RFC 4737 section 3.3).
+    /// Delivered packets that a packet sent later has overtaken (RFC 4737 section 3.3).
     pub reordered_packets: u64,
     /// Packets delivered at the far end of the link.
     pub delivered_packets: u64,

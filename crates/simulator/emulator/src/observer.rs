@@ -6,7 +6,7 @@ use headway_units::{DropCause, Instant};
 /// Datagram that a proxy forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramInfo {
-    /// Index of the listening socket of its client; 0 is the first.
+    /// Index of the listening socket to which the client of this datagram sends; 0 is the first.
     pub listener: usize,
     /// Direction of the datagram.
     pub direction: Direction,

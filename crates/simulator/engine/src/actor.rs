@@ -1,6 +1,6 @@
 //! Actors: the components that handle events.
 
-/// Class of an actor. With drawn ties, events with bit-identical times are ordered by class.
+/// Class of an actor. With [`Ties::Drawn`](crate::Ties::Drawn), events with bit-identical times are ordered by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {

@@ -46,7 +46,7 @@ const NONE: u32 = u32::MAX;
 pub struct EventQueue {
     /// Rule for the order of simultaneous events.
     pub ties: Ties,
-    /// Counter of places in the order of scheduling, used with scheduled ties.
+    /// Sequence number of the last scheduled event; the order of simultaneous events with [`Ties::Scheduled`].
     pub places: Places,
     /// Number of the earliest day that may have events.
     day: u64,
@@ -181,7 +181,8 @@ impl EventQueue {
         Some((at, actor))
     }
 
-    /// Returns a new moment at `now`, in the order of a source's events: for packets from outside the simulation.
+    /// Returns the moment of a packet that arrives at `now` from outside the simulation. It is ordered among
+    /// simultaneous events as an event of a source.
     pub fn external_moment(&mut self, now: Instant) -> Moment {
         let sum_s = now.as_secs_f64();
         match self.ties {

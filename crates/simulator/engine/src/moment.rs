@@ -18,14 +18,14 @@ pub struct Moment {
     pub at: Instant,
     /// Time in seconds, at least 0, as the floating-point sum of ns-2.
     pub sum_s: f64,
-    /// Order among equal sums. With scheduled ties: the place in the order of scheduling. With drawn ties: class and
-    /// random draw, and in the low 32 bits an `f32`, the difference between the exact time and `at` in ns, which the
-    /// next link adds to.
+    /// Order among moments with equal `sum_s`. With [`Ties::Scheduled`](crate::Ties::Scheduled): the sequence number of
+    /// the event. With [`Ties::Drawn`](crate::Ties::Drawn): class, random number, and in the low 32 bits an `f32`, the
+    /// difference between the exact time and `at`, in ns.
     pub turn: u64,
 }
 
 impl Moment {
-    /// Creates the moment at exactly this time, before all others with the same sum.
+    /// Creates the moment at exactly this time, before all other moments with the same `sum_s`.
     #[must_use]
     pub fn new(at: Instant) -> Self {
         Self { at, sum_s: at.as_secs_f64(), turn: 0 }
@@ -43,8 +43,8 @@ impl Moment {
         Self { at, sum_s: 0.0, turn: 0 }
     }
 
-    /// Creates the moment at `sum_s`, in seconds, with this place in the order of scheduling. `at` is the nearest
-    /// nanosecond.
+    /// Creates the moment at `sum_s`, in seconds, for [`Ties::Scheduled`](crate::Ties::Scheduled). `place` is the
+    /// sequence number of the event; `at` becomes the nearest nanosecond.
     #[must_use]
     #[inline]
     pub fn scheduled(sum_s: f64, place: u64) -> Self {
@@ -70,7 +70,7 @@ impl Moment {
         Self { at, sum_s, turn: (class as u64) << (DRAW_BITS + u32::BITS) }
     }
 
-    /// Returns the difference between the exact time and `at`, from -0.5 to 0.5 ns. Valid with drawn ties.
+    /// Returns the exact time minus `at`, from -0.5 to 0.5 ns. Valid only with [`Ties::Drawn`](crate::Ties::Drawn).
     #[must_use]
     #[inline]
     pub const fn fraction_ns(&self) -> f32 {

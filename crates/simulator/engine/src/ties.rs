@@ -8,10 +8,12 @@ use headway_units::Dialect;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
-    /// A random order, drawn separately for each time, so that no flow or link is favored.
+    /// Simultaneous events are handled in a random order, drawn separately for each time, so that no flow or link is
+    /// favored.
     #[default]
     Drawn,
-    /// The order in which the events were scheduled, exactly as in ns-2, with times as ns-2's floating-point sums.
+    /// Simultaneous events are handled in the order in which they were scheduled, exactly as in ns-2, with times as
+    /// ns-2's floating-point sums.
     Scheduled,
 }
 

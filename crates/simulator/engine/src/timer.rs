@@ -36,12 +36,13 @@ pub struct Owner {
     pub class: Class,
     /// Number of the link, flow or host that the timer belongs to.
     pub number: u32,
-    /// Number that distinguishes the events of this actor from those of other actors of its class, for drawn ties.
+    /// Number that distinguishes this actor from others of its class in the random order of [`Ties::Drawn`].
     pub salt: u32,
 }
 
 impl Timer {
-    /// Sets the deadline, or clears it with `None`. The wait for a changed deadline begins `now`.
+    /// Sets the deadline, or clears it with `None`. If the deadline changes, `now` is recorded as the start of the
+    /// wait.
     #[inline]
     pub fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
         self.arm_after(now, deadline, None, owner, events);
@@ -73,7 +74,7 @@ impl Timer {
     }
 
     /// Sets or clears the deadline. `set` is the time at which the wait for it began. Without `set`, the wait for a
-    /// changed deadline begins `now`.
+    /// changed deadline begins at `now`.
     #[inline]
     pub fn arm_set(
         &mut self,
@@ -91,7 +92,8 @@ impl Timer {
         }
     }
 
-    /// Sets the deadline to a time fixed before the run (ns-2's `at`). `place` is its place in the order of scheduling.
+    /// Sets the deadline to a time fixed before the run (ns-2's `at`). `place` is the sequence number of its event
+    /// among simultaneous events.
     pub fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
         let start = Moment::new(Instant::ZERO);
         self.due = due;
@@ -118,7 +120,7 @@ impl Timer {
     }
 
     /// Records that the timer's next event has been removed from the queue, and returns the deadline of this event.
-    /// With scheduled ties, the time of the event may differ from the deadline by 1 ns.
+    /// With [`Ties::Scheduled`], the time of the event may differ from the deadline by 1 ns.
     pub fn fired(&mut self) -> Instant {
         let next = self.others.as_mut().and_then(|others| others.0.pop()).unwrap_or(Instant::FAR_FUTURE);
         std::mem::replace(&mut self.next, next)

@@ -6,7 +6,7 @@
 use headway_units::{Bytes, Instant, OptionError, Rate};
 use std::collections::VecDeque;
 
-/// Minimum burst of a policer or shaper on a link without an MTU: the largest packet on Ethernet.
+/// Minimum burst of a policer or shaper on a link without an MTU: the largest IP packet on Ethernet.
 pub const LARGEST_PACKET: Bytes = Bytes::new(1500);
 /// Maximum burst of a policer or shaper. With it, a full bucket has less than 2^64 tokens of 1e-9 bit.
 pub const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);

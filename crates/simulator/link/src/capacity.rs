@@ -49,11 +49,12 @@ pub enum CapacityTraceError {
 }
 
 impl CapacityTrace {
-    /// Size of an opportunity: Mahimahi's `PACKET_SIZE`, the largest packet of its TUN device.
+    /// Bytes that the link can send at each time of the trace: Mahimahi's `PACKET_SIZE`, the largest packet of its TUN
+    /// device.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
     /// Header that a TUN device adds to each packet (`struct tun_pi`: flags and protocol). `mm-link` counts it.
     pub const HEADER: Bytes = Bytes::new(4);
-    /// Maximum size of the text, 64 MiB: a quarter of an hour at 100 Mb/s.
+    /// Maximum size of a trace file, 64 MiB: a trace of about a quarter of an hour at 100 Mb/s.
     pub const LARGEST_TEXT: Bytes = Bytes::new(64 << 20);
     /// Eleven days.
     const LATEST_MILLIS: u64 = 1_000_000_000;
@@ -99,7 +100,8 @@ impl CapacityTrace {
         Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
     }
 
-    /// Returns the mean rate between two times, in bit/s. An opportunity at `from` does not count, one at `to` does.
+    /// Returns the mean rate between two times, in bit/s. A transmission opportunity at `from` does not count, one at
+    /// `to` does.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
         let seconds = to.since(from).as_secs_f64();

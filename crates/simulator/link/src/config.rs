@@ -27,7 +27,8 @@ pub struct Config {
     pub delay: Duration,
     /// Largest packet, in IP bytes; larger packets are dropped. `None`: any size.
     pub mtu: Option<Bytes>,
-    /// Lower-layer bytes that each packet costs on the wire. They take time, but no space in the queue.
+    /// Lower-layer bytes that are transmitted with each packet. They add to its transmission time, but use no space in
+    /// the queue.
     pub overhead: Bytes,
     /// The queue in front of the transmitter.
     pub queue: QueueOptions,
@@ -43,7 +44,8 @@ pub struct Config {
     pub reorder: Option<ReorderOptions>,
     /// Duplication: probability with which packets are duplicated.
     pub duplicate: Option<DuplicateOptions>,
-    /// Whether each transmission has an event at its end even where none is needed. The record does not depend on it.
+    /// Whether the simulator schedules an event at the end of each transmission even if it can compute the arrival
+    /// without one. Results do not depend on it.
     pub two_events: bool,
 }
 
@@ -86,8 +88,8 @@ impl Config {
         }
     }
 
-    /// Returns whether links of this configuration may share queue and channel because both have no state. This holds
-    /// for a constant rate, a DropTail queue that drops arriving packets, and no impairments.
+    /// Returns whether links of this configuration may share one instance of queue and loss model, because both have no
+    /// state. This holds for a constant rate, a DropTail queue that drops arriving packets, and no impairments.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
         let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();
@@ -112,8 +114,8 @@ impl Config {
         self.two_events || !self.queue.decides_at_arrival() || self.overtakes()
     }
 
-    /// Returns the mean rate of the transmitter between two times, in bit/s, with changes or capacity, but without
-    /// policer and shaper.
+    /// Returns the mean rate of the transmitter between two times, in bit/s. It includes `changes` or `capacity`, but
+    /// not policer and shaper.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
         match (&self.capacity, &self.changes) {
@@ -123,8 +125,8 @@ impl Config {
         }
     }
 
-    /// Returns the mean rate that can be sustained between two times, in bit/s: the least of transmitter, policer and
-    /// shaper.
+    /// Returns the mean rate that can be sustained between two times, in bit/s: the smallest of the rates of
+    /// transmitter, policer and shaper.
     #[must_use]
     pub fn sustained_rate(&self, from: Instant, to: Instant) -> f64 {
         let policer = self.policer.as_ref().map(|policer| policer.rate.bits_per_second() as f64);

@@ -25,7 +25,7 @@ fn is_zero(correlation: &Probability) -> bool {
 }
 
 impl DuplicateOptions {
-    /// Checks the ranges.
+    /// Checks that all options are in range.
     ///
     /// # Errors
     /// Returns the first key that is out of range.

@@ -56,7 +56,7 @@ impl HostOptions {
         Self { arrival, delivery, queue: default_queue(), ring: default_ring() }
     }
 
-    /// Checks the ranges.
+    /// Checks that all options are in range.
     ///
     /// # Errors
     /// Returns the first key that is out of range.
@@ -75,7 +75,8 @@ impl HostOptions {
     }
 }
 
-/// A host's CPU and the packets that it has not delivered yet: at most `queue` and one, as values of type `T`.
+/// A host's CPU and the packets (of type `T`) that it has not delivered yet: at most `queue` waiting packets and the
+/// one in delivery.
 ///
 /// Call [`deliver`](Self::deliver) at the time of [`poll_timeout`](Self::poll_timeout), and before
 /// [`arrive`](Self::arrive) if both are due at the same time. A later call postpones the delivery.

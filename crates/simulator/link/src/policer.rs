@@ -21,7 +21,7 @@ pub struct PolicerOptions {
 }
 
 impl PolicerOptions {
-    /// Checks the ranges, for a link with this MTU.
+    /// Checks that rate and burst are in range for a link with this MTU.
     ///
     /// # Errors
     /// Returns the first key that is out of range.

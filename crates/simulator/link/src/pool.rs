@@ -17,7 +17,7 @@ pub trait Item {
     fn mark(&mut self);
     /// Returns the DSCP of the IP header.
     fn dscp(&self) -> Dscp;
-    /// Returns a number that packets of one flow share, in place of the five-tuple of their headers. By default all
+    /// Returns a number that identifies the flow of the packet, as the five-tuple of its headers would. By default all
     /// packets are one flow.
     fn flow(&self) -> u64 {
         0
@@ -32,9 +32,9 @@ pub trait Item {
     fn flow_id(&self) -> FlowId {
         FlowId(0)
     }
-    /// Frees memory outside of its slot, such as a `Vec`. The pool calls this when the packet is removed, and later
-    /// overwrites the slot without dropping its contents: memory that this method does not free leaks. Empty for types
-    /// without such memory.
+    /// Frees memory that the packet owns outside its slot, such as a `Vec`. The pool calls this when the packet is
+    /// removed, and later overwrites the slot without dropping its contents: memory that this method does not free
+    /// leaks. Empty for types without such memory.
     fn release(&mut self);
 }
 
@@ -45,7 +45,8 @@ pub struct Handle(pub(crate) u32);
 impl Handle {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
-    /// Returns the index of the slot. It is unique among the packets in the pool and small enough to index a `Vec`.
+    /// Returns the index of the packet's slot. It is unique among the packets in the pool and small enough to index a
+    /// `Vec`.
     #[must_use]
     #[inline]
     pub const fn place(self) -> usize {

@@ -36,10 +36,10 @@ pub(crate) struct Ctx<'a, T> {
     pub(crate) measured: &'a Measured,
 }
 
-/// One direction of a link: its queue, its transmitter and its meter. Its packets are in a [`Pool`].
+/// One direction of a link: its queue, its transmitter and its counters. Its packets are in a [`Pool`].
 ///
-/// With thousands of ports, memory access dominates, so that the order of the fields matters: an arrival touches the
-/// first of the two cache lines, an offer both.
+/// With thousands of ports, memory access dominates, so that the order of the fields matters. An arrival at the far end
+/// accesses only the first of the two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {

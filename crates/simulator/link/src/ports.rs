@@ -31,7 +31,7 @@ pub struct DroppedPacket<'a, T> {
     pub packet: &'a mut T,
     /// Why it was dropped.
     pub cause: DropCause,
-    /// Whether the channel lost it before the queue, so that the queue did not see it.
+    /// Whether the loss model dropped the packet before it reached the queue.
     pub before_queue: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct Ports<T, H> {
 }
 
 impl<T: Item, H: Handler<T>> Ports<T, H> {
-    /// Creates a network without ports at time zero. `measured` is the interval that the meters measure.
+    /// Creates a network without ports at time zero. `measured` is the interval that the statistics of the ports cover.
     #[must_use]
     pub fn new(ties: Ties, measured: &Arc<Measured>, handler: H) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     /// Adds an idle port. Its index is the previous number of ports. `name` and `seed` determine its random streams.
-    /// `by_flow` counts packets by flow.
+    /// `by_flow` is whether packets are counted by flow.
     pub fn add(&mut self, config: &Arc<Config>, seed: u64, name: &str, by_flow: bool) {
         // Equal links are usually added one after the other.
         let equal =
@@ -151,7 +151,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         self.ports.push(port);
     }
 
-    /// Sets the interval that the meters measure. Must be called before the first packet.
+    /// Sets the interval that the statistics of the ports cover. Must be called before the first packet.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
         self.measured = Arc::clone(measured);
     }
@@ -300,8 +300,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         port.schedule_arrival(number, ctx.events);
     }
 
-    /// Handles the event of an arrival at the far end. Returns the packet, which is then on no port; `None` if the
-    /// packet was lost after its transmission, or if the event belongs to a packet that was overtaken.
+    /// Handles the event of an arrival at the far end of port `number`. Returns the packet, which is then on no port;
+    /// `None` if the packet was lost after its transmission, or if the event belongs to a packet that was overtaken.
     #[inline(always)]
     pub fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let port = &mut self.ports[number];
@@ -339,8 +339,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         Some(handle)
     }
 
-    /// Handles events before `until`, up to the next arrival of a packet at a far end. Returns its time, its port and
-    /// the packet. For owners that add no events.
+    /// Handles events before `until`, up to the next arrival of a packet at the far end of a port. Returns the time,
+    /// the index of the port and the packet. Valid only if the owner adds no events.
     pub fn next_arrival(&mut self, until: Moment) -> Option<(Moment, usize, Handle)> {
         while let Some((now, actor)) = self.events.pop_before(until) {
             let number = actor.number();

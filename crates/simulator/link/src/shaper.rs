@@ -34,7 +34,7 @@ pub struct ShaperChange {
 }
 
 impl ShaperOptions {
-    /// Checks the ranges, for a link with this MTU.
+    /// Checks that rate, burst and changes are in range for a link with this MTU.
     ///
     /// # Errors
     /// Returns the first key that is out of range.

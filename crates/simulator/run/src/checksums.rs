@@ -31,7 +31,7 @@ impl Checksum {
     }
 }
 
-/// The checksums of files by name. The text form has one line per file, as `xxhsum -H2` writes and checks.
+/// The checksums of files, by file name. The text form has one line per file, in the format of `xxhsum -H2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checksums(BTreeMap<String, Checksum>);
 

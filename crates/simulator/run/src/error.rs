@@ -47,7 +47,7 @@ impl Error {
         }
     }
 
-    /// Returns a function that adds the action and the path to an I/O error.
+    /// Returns a function that converts an I/O error and adds the action that failed and the path of the file.
     pub fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::File { action, path, error }

@@ -76,7 +76,7 @@ impl Folder {
         self.claim_for(kind, |found| found == kind)
     }
 
-    /// Locks the folder for pictures, which are allowed in folders of any kind.
+    /// Creates the folder if it is missing and locks it for pictures, which may be written into any folder of Headway.
     ///
     /// # Errors
     /// Those of [`claim`](Self::claim).
@@ -148,7 +148,7 @@ impl Folder {
         open_regular(&self.path(MARKER), MAX_MARKER_BYTES).is_ok_and(|marker| marker.try_lock_shared().is_err())
     }
 
-    /// Returns whether the folder is marked as the record of a run.
+    /// Returns whether the marker file of the folder declares it the record of a run.
     #[must_use]
     pub fn is_record(&self) -> bool {
         let marker = read_regular(&self.path(MARKER), MAX_MARKER_BYTES);

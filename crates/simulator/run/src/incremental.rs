@@ -8,7 +8,7 @@ use headway_record::EventsError;
 use headway_sim::{EventTrace, Observer};
 use std::io::Write;
 
-/// Observer that records events, or `()`. Runs without series and traces record no events and have no cost for them.
+/// Observer that records events, or `()`, which records none at no cost.
 pub trait EventRecorder: Observer {
     /// Whether the observer records events.
     const RECORDS: bool;

@@ -37,8 +37,8 @@ pub struct Job {
     pub files: BTreeMap<String, Arc<[u8]>>,
     /// The traces to write.
     pub traces: Vec<TraceFormat>,
-    /// Whether a later job may reuse the complete record instead of running: the record then identifies the code and
-    /// the inputs of the run.
+    /// Whether a later job may reuse the complete record instead of simulating again. If so, the record stores hashes
+    /// of the code and of the inputs of the run.
     pub resumes: bool,
 }
 
@@ -97,8 +97,8 @@ struct Ended {
 }
 
 impl Job {
-    /// Returns whether the folder holds a complete record of this job, which must be of the same scenario, files,
-    /// traces and code.
+    /// Returns whether the folder holds a complete record of this job: of an equal scenario with equal files, with the
+    /// traces of this job, and by the same code.
     #[must_use]
     pub fn found(&self) -> Found {
         let Some(sums) = self.folder.checksums() else {
@@ -154,7 +154,8 @@ impl Job {
         self.run_paced(watch, &mut FullSpeed)
     }
 
-    /// Does the same as [`run_with_findings`](Self::run_with_findings) at the given pace.
+    /// Does the same as [`run_with_findings`](Self::run_with_findings), but `pace` advances the run: at full speed or
+    /// in wall-clock time.
     ///
     /// # Errors
     /// Those of [`run_with_findings`](Self::run_with_findings).
@@ -189,8 +190,8 @@ impl Job {
         self.scenario.series.is_some() || !self.traces.is_empty()
     }
 
-    /// Writes the record of a run that was simulated in memory, with these additional files. The index of
-    /// `packets.arrow` is added.
+    /// Writes the record of a run that was simulated in memory, with the additional `files` (name and content). Also
+    /// writes the index of `packets.arrow` if that is one of them.
     ///
     /// # Errors
     /// The folder cannot be written.

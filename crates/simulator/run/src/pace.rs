@@ -16,7 +16,8 @@ pub trait Pace {
     /// Those of the simulation.
     fn advance<O: Observer>(&mut self, simulation: &mut Simulation<'_, O>) -> Result<bool, RunError>;
 
-    /// Ends what the pace has started. Returns the name and the content of an additional file of the record, if any.
+    /// Ends the external programs and connections of the run, if any. Returns the name and the content of an additional
+    /// file of the record, if any.
     fn finish(&mut self) -> Option<(&'static str, Vec<u8>)> {
         None
     }

@@ -24,9 +24,9 @@ impl Folder {
     pub const TIMING: &str = "timing.json";
     /// Name of the file with the checksums of the other files.
     pub const CHECKSUMS: &str = "checksums.txt";
-    /// Name of the file with the timing errors of a run between real sockets or in a lab.
+    /// Name of the file with the timing errors of a run between real sockets or with real programs (`headway lab`).
     pub const LIVE: &str = "live.json";
-    /// Name of the folder with the output of the programs of a lab.
+    /// Name of the folder with the output of the programs that `headway lab` runs.
     pub const PROGRAMS: &str = "programs";
 
     /// Returns the names of all files of a record, the summary first and the checksums last.

@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 /// Maximum number of damaged records that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Counts of the records that were reused instead of run, and of damaged records that were run again.
+/// Counts of complete records that were reused instead of simulated again, and of damaged records whose runs were
+/// repeated.
 #[derive(Debug, Default)]
 pub struct Reuse {
     reused: AtomicUsize,

@@ -21,7 +21,7 @@ pub struct Timing {
     /// Identity of the code ([`CODE`](crate::CODE)); only for runs that can be reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// XXH3 of the scenario and of the files that it names; only for runs that can be reused.
+    /// Hash (XXH3) of the scenario and of the files that it names; only for runs that can be reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<String>,
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Maximum size of a scenario file, in bytes.
 const MAX_SCENARIO_BYTES: u64 = 16 << 20;
 
-/// Reads the files that a scenario names, relative to the scenario's folder, and keeps their contents. The
-/// record gets a copy, so that it can be run again elsewhere.
+/// Reads the files that a scenario names, relative to the scenario's folder, and keeps their contents. The record gets
+/// a copy of them, so that the scenario can be run again elsewhere.
 #[derive(Debug)]
 pub struct ScenarioFiles {
     folder: PathBuf,

@@ -4,7 +4,8 @@ use headway_units::Instant;
 
 /// Receives the progress of runs and can stop them. Every method may be called from several threads.
 pub trait Watch: Sync {
-    /// Returns whether to stop. A stopped run keeps its data and is marked incomplete; no further run is started.
+    /// Returns whether runs must stop. A stopped run keeps its data and is marked incomplete; no further run is
+    /// started.
     fn stopped(&self) -> bool {
         false
     }

@@ -43,11 +43,12 @@ pub(crate) struct AttackerTable {
 pub struct Attacker {
     /// Unique name of the attacker.
     pub name: String,
-    /// Node of the attacker: index into [`Scenario::nodes`](crate::Scenario::nodes), neither end of the target.
+    /// Node of the attacker: index into [`Scenario::nodes`](crate::Scenario::nodes); neither end of the attacked flow.
     pub at: usize,
     /// Attacked DCCP flow: index into [`Scenario::flows`](crate::Scenario::flows).
     pub target: usize,
-    /// Whether the packets of the target are routed through `at`. A flow has at most one on-path attacker.
+    /// Whether both directions of the attacked flow are routed through the node `at`. A flow has at most one on-path
+    /// attacker.
     pub on_path: bool,
     /// Start time of the attack.
     pub start: Instant,

@@ -24,7 +24,8 @@ pub struct EModelOptions {
     /// Burst ratio BurstR, 1 to 100: mean length of loss bursts divided by that of random loss; 1 for random loss.
     #[schemars(default = "random_loss", range(min = 1, max = 100))]
     pub burst_ratio: f64,
-    /// Delay of the codec, packetization and look-ahead, which is not part of the lifetime; up to 1s.
+    /// Delay of the codec, packetization and look-ahead, which the E-model adds to the lifetime of the packets; up to
+    /// 1s.
     #[schemars(default = "one_packet")]
     pub codec_delay: Duration,
 }

@@ -57,8 +57,8 @@ pub(crate) struct FlowTable {
     /// source; only for headway lab. {from} and {to} are replaced by the addresses of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) program: Option<String>,
-    /// Shell command of the program's peer at the receiving node. It starts before the run, and the program starts
-    /// when it has opened a socket; none if absent.
+    /// Shell command of the program's peer at the receiving node; none if absent. It starts before the run, which
+    /// begins when this command has opened a socket, has ended, or after 5s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<String>,
     /// Transport and its options.
@@ -120,12 +120,12 @@ pub struct Flow {
     pub e_model: EModelOptions,
     /// Transport and its options.
     pub transport: Arc<Transport>,
-    /// Send queue: packets that wait until the transport's rate controller permits them. Unused without a rate
-    /// controller.
+    /// Send queue: packets that wait until the transport's rate controller permits them. Unused by transports without a
+    /// rate controller.
     pub send_queue: Arc<SendQueueOptions>,
     /// Source of the application's data.
     pub source: Arc<SourceOptions>,
-    /// Trace that the source plays from its file; flows may share it.
+    /// Contents of the trace file that the source plays; flows may share it.
     pub trace: Option<Arc<Trace>>,
 }
 

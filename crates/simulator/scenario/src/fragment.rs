@@ -9,7 +9,7 @@ use headway_units::{Dialect, SchemaRegistry};
 use serde::de::DeserializeOwned;
 
 /// Parses the options of one algorithm from `text`, such as `source = { kind = .., .. }` with the `key` `source`.
-/// Absent keys have the values of the preset in dialect rfc. `file` is the name in error messages.
+/// Absent keys have the default values of dialect `rfc`, those of the RFCs. `file` is the name in error messages.
 ///
 /// # Errors
 /// All errors of the text, except those hidden by others.

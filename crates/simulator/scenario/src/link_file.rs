@@ -41,7 +41,7 @@ fn first(names: &[String]) -> String {
 }
 
 impl Links {
-    /// Returns the two directions of the link with this name, such as `"n1->n2"`, or of the only link.
+    /// Returns the two directions of the link with this name, such as `"n1->n2"`; without `name`, of the only link.
     ///
     /// # Errors
     /// There is no such link, there are several and `name` is `None`, or the link has only one direction.

@@ -16,8 +16,8 @@ use crate::scenario::{self, Scenario, ScenarioTable};
 pub struct Loaded {
     /// The scenario as validated data, for one run.
     pub scenario: Scenario,
-    /// Scenario file of this run with all presets and overrides applied and without `[vary]`. Loading it returns an
-    /// equal [`Scenario`] if the named files are available.
+    /// Scenario file of this run with all default values and overrides applied and without `[vary]`. Loading it returns
+    /// an equal [`Scenario`] if the named files are available.
     pub resolved_toml: String,
     /// Warnings about keys without effect.
     pub warnings: Vec<Problem>,

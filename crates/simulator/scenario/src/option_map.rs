@@ -16,7 +16,7 @@ pub struct KeyError {
     pub message: String,
 }
 
-/// Parses the options of `kind` from a map of all keys. No preset is applied.
+/// Parses the options of `kind` from a map that contains all keys. Absent keys get no default values.
 ///
 /// # Errors
 /// The first error of a key or a value.

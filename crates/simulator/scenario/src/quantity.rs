@@ -12,7 +12,7 @@ pub enum Cell {
     Number(f64),
     /// Truth value.
     Boolean(bool),
-    /// Label of a value that is not a number, or in a column of several quantities.
+    /// Label of a value that is not a number, or whose column mixes quantities (such as packets and bytes).
     Text(String),
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct RecordTable {
     /// Time between samples of the time series; false or 0s for no time series. 100ms if absent.
     #[schemars(default, with = "Series")]
     pub(crate) series: Duration,
-    /// Whether to record the delay of each packet and frame in addition to mean and percentiles.
+    /// Whether to record histograms of packet and frame delays, in addition to the mean and percentiles of the summary.
     #[schemars(default)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) distributions: bool,

@@ -35,7 +35,7 @@ pub(crate) struct ScenarioTable {
     /// Dialect of the scenario: the implementation or standard whose default values all absent options have.
     #[schemars(default)]
     pub(crate) dialect: Dialect,
-    /// Rule for the order of simultaneous events; scheduled in dialect ns2, else drawn.
+    /// Rule for the order of simultaneous events. If absent: scheduled in dialect ns2, else drawn.
     #[schemars(default = "no_default")]
     pub(crate) ties: Ties,
     /// Start of the measured interval, counted from the start of the run; before `duration`. The summary covers only
@@ -98,11 +98,11 @@ pub struct Scenario {
     pub ties: Ties,
     /// Time between samples of the time series; `None` if none is recorded.
     pub series: Option<Duration>,
-    /// Whether the delay of each packet and frame is recorded.
+    /// Whether histograms of packet and frame delays are recorded.
     pub distributions: bool,
     /// Names of the nodes: those of `[[node]]` in file order, then those that only links name.
     pub nodes: Vec<String>,
-    /// CPU time of receiving packets, by node; `None` if receiving takes no time.
+    /// CPU times of receiving packets, by node; `None` for a node where receiving takes no time.
     pub hosts: Vec<Option<HostOptions>>,
     /// Clocks, by node; `None` if the node has true time.
     pub clocks: Vec<Option<ClockOptions>>,

@@ -13,23 +13,24 @@ use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Shares of packets that arrive on time in a replay of a send queue over given send opportunities, 0 to 1.
+/// Fractions of packets that arrive on time, 0 to 1, if a send queue decides which packet is sent at each of the given
+/// send opportunities.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
     /// By priority: packets on time, divided by the written packets of this priority.
     pub on_time: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and more urgent priorities, divided by the written packets of these
-    /// priorities.
+    /// By priority: packets on time of this and all more urgent priorities together, divided by the written packets of
+    /// these priorities.
     pub up_to: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and more urgent priorities, divided by the upper bound of their number; 1
-    /// if the bound is zero.
+    /// By priority: packets on time of this and all more urgent priorities together, divided by the upper bound of this
+    /// number for any send queue; 1 if the bound is zero.
     pub part_of_bound: BTreeMap<u8, f64>,
 }
 
 /// Results of one send queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Fingerprint of the run with this queue; equal runs have equal fingerprints.
+    /// Fingerprint (hash of the event order) of the run with this queue; equal runs have equal fingerprints.
     pub fingerprint: String,
     /// In the run with this queue, by kind of media: packets that arrived by their deadline, divided by the written
     /// packets whose deadline is in the measured interval.
@@ -37,8 +38,7 @@ pub struct Compared {
     /// In the run with this queue, by kind of media: packets that arrived after their deadline, divided by the written
     /// packets whose deadline is in the measured interval.
     pub late: BTreeMap<MediaKind, f64>,
-    /// Results of a replay of the queue over the send opportunities of the [`Comparison`], which are equal for all
-    /// queues.
+    /// Results of the queue over the recorded send opportunities of the [`Comparison`], which are equal for all queues.
     pub replayed: Shares,
     /// Results of a replay in which the queue knows the delay of each packet in advance; `None` unless requested.
     pub oracle: Option<Shares>,
@@ -52,7 +52,7 @@ pub struct Comparison {
     /// Number of send opportunities: packets that the flow's controller sends in the measured interval when it always
     /// has data.
     pub opportunities: usize,
-    /// Upper bound of the packets on time over the send opportunities, for any send queue.
+    /// Upper bound of the fractions of packets on time over the send opportunities, for any send queue.
     pub bound: Shares,
     /// Results of each queue, in the order given.
     pub queues: Vec<Compared>,

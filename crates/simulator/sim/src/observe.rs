@@ -9,7 +9,7 @@ use headway_units::{DropCause, Duration, Instant};
 pub enum LinkEvent {
     /// The packet is offered to the link's queue (`+`).
     Enqueue,
-    /// The channel loses the packet before the queue (`d` without a `+`).
+    /// The loss model drops the packet before the queue (`d` without a preceding `+`).
     Lost,
     /// The transmission begins (`-`).
     Dequeue,
@@ -30,10 +30,10 @@ pub struct RoundTrip {
     pub one_way: Option<Duration>,
 }
 
-/// A packet offered to a link. Later calls identify it by its [`slot`](Self::slot).
+/// A packet offered to a link. Later calls of the observer identify the packet by [`slot`](Self::slot).
 #[derive(Clone, Copy, Debug)]
 pub struct OfferedHop<'a> {
-    /// Small number that identifies the packet, unique among packets on links until the packet leaves this link.
+    /// Small number that identifies the packet until it leaves this link; unique among the packets that are on links.
     pub slot: usize,
     /// Number of the link direction, in the order of the scenario.
     pub link: usize,
@@ -117,10 +117,10 @@ pub trait Observer {
     /// Handles a change of RED's average queue length at a link, in packets (of mean size if RED counts bytes).
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
 
-    /// Handles a packet that a host with processing time has delivered or dropped. Called if `WATCHES` is set.
+    /// Handles a packet that a host with processing time has delivered or dropped. Called if `WATCHES` is true.
     fn host_event(&mut self, _now: Instant, _delivered: bool, _packet: &Packet) {}
 
-    /// Handles a round-trip time measured by a flow's sender. Called if `WATCHES` or `FLOW_EVENTS` is set.
+    /// Handles a round-trip time that a flow's sender measured. Called if `WATCHES` or `FLOW_EVENTS` is true.
     fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
 
     /// Handles a possible change of a TCP flow's window.

@@ -173,9 +173,9 @@ pub enum Body {
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
     Tcp(TcpPacket),
-    /// A data packet of a rate controller without a handshake, as of ns-2's agents.
+    /// A data packet of a rate-controlled transport without a handshake, as of ns-2's agents.
     Numbered(Box<Numbered>),
-    /// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
+    /// A receiver's report of a rate-controlled transport without a handshake, as of ns-2's agents.
     Report(Box<ReportBody>),
     /// A DCCP packet.
     Dccp(Box<DccpPacket>),
@@ -192,7 +192,7 @@ pub struct Data {
     pub payload: u32,
     /// Kind of media of the data.
     pub kind: MediaKind,
-    /// Frame number and position in the frame, if it belongs to a frame.
+    /// Frame number and position in the frame, if this data belongs to a frame.
     pub fragment: Option<Fragment>,
     /// Time at which the application wrote it.
     pub created: Instant,
@@ -217,7 +217,7 @@ impl Data {
         WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
     }
 
-    /// Returns the frame of media if this is the data of its first packet.
+    /// Returns the media frame that this data begins: if this is the data of the frame's first packet.
     #[inline]
     #[must_use]
     pub fn begins(&self) -> Option<WrittenFrame> {
@@ -291,7 +291,7 @@ pub struct TcpPacket {
     pub ece: bool,
     /// Congestion Window Reduced flag ([`Segment::cwr`]).
     pub cwr: bool,
-    /// Whether the segment is sent first, with or without PSH, or retransmitted.
+    /// Whether the segment is sent for the first time, with or without PSH, or is a retransmission.
     pub sending: Sending,
     /// Session of the flow, from 1; 0 if the flow is one connection.
     pub session: u32,
@@ -309,7 +309,8 @@ impl TcpPacket {
         Self { seq, echo, sack, is_ack, ece, cwr, sending, session }
     }
 
-    /// Returns the whole segment, in true time. `packet` must contain this body.
+    /// Returns the whole segment, with its send time by the simulation's clock instead of the node's clock. `packet`
+    /// must contain this body.
     #[must_use]
     #[inline]
     pub fn segment(&self, packet: &Packet) -> Segment {
@@ -328,16 +329,17 @@ impl TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Number of the packet among those of its type in the flow, from 0.
+    /// Number of the packet among the flow's packets of this type, from 0.
     pub sequence: u64,
     /// Contents of the packet.
     pub data: Data,
 }
 
-/// A data packet of a rate controller without a handshake, as of ns-2's agents. Its send time is [`Packet::sent`].
+/// A data packet of a rate-controlled transport without a handshake, as of ns-2's agents. Its send time is
+/// [`Packet::sent`].
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// Number of the packet among those of its type in the flow, from 0.
+    /// Number of the packet among the flow's data packets, from 0.
     pub number: u64,
     /// Contents of the packet.
     pub data: Data,
@@ -347,10 +349,10 @@ pub struct Numbered {
     pub ack_ratio: u16,
 }
 
-/// A report of the receiver of a rate controller without a handshake, as of ns-2's agents.
+/// A receiver's report of a rate-controlled transport without a handshake, as of ns-2's agents.
 #[derive(Clone, Debug)]
 pub struct ReportBody {
-    /// Number of the packet among those of its type in the flow, from 0.
+    /// Number of the packet among the flow's reports, from 0.
     pub number: u64,
     /// Greatest number of a received datagram.
     pub acknowledged: u64,

@@ -90,8 +90,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.network.observer()
     }
 
-    /// Runs to the end, or for about `steps` steps: events, packets sent, and flows and links sampled. Returns
-    /// whether the end is reached. Events exactly at the end of the duration are excluded.
+    /// Runs to the end, or for about `steps` steps. A step is an event, a sent packet, or a sample of a flow or link.
+    /// Returns whether the end is reached. Events exactly at the end of the duration are excluded.
     ///
     /// # Errors
     /// See [`RunError`]. The record so far remains available and is marked incomplete.

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Send opportunities of a flow's rate controller, and the packets of its application: the input for the evaluation of
-/// send queues.
+/// Recorded times at which a flow's rate controller permits a packet (send opportunities), and the packets of the
+/// flow's application. Send queues are evaluated and compared over this data.
 #[derive(Debug)]
 pub struct Yardstick {
     media: Vec<Media<usize>>,
@@ -38,7 +38,7 @@ pub enum YardstickError {
     /// The flow has no send queue.
     #[error("flow \"{0}\" has no send queue: only a transport with a rate controller has one")]
     NoSendQueue(String),
-    /// No packet that is written and expires in the measured interval reaches the send queue.
+    /// The application writes no packet whose writing and expiry are both in the measured interval.
     #[error("flow \"{0}\" sends nothing with a lifetime within the measured interval: no packet can be late")]
     NoLifetime(String),
     /// The number of packets exceeds the memory limit.
@@ -47,7 +47,7 @@ pub enum YardstickError {
     /// The scenario cannot be set up.
     #[error("{0}")]
     Setup(#[from] SetupError),
-    /// The run that records the send opportunities, or of a send queue, failed.
+    /// The run that records the send opportunities failed, or the run with a send queue.
     #[error("{0}")]
     Run(#[from] RunError),
     /// The source of the flow cannot be started.
@@ -79,9 +79,9 @@ pub(crate) fn run_out<O: Observer>(
 }
 
 impl Yardstick {
-    /// Runs the scenario with flow number `flow` saturated, using the packet sizes of its application cyclically.
-    /// Records the controller's send opportunities from `measure_from` on. Only packets that are written and expire
-    /// in the measured interval count.
+    /// Runs the scenario so that flow number `flow` always has data to send. The sizes of its application's packets are
+    /// repeated cyclically. Records the controller's send opportunities from `measure_from` on. Only packets that are
+    /// written and expire in the measured interval count.
     ///
     /// # Errors
     /// See [`YardstickError`].
@@ -140,7 +140,8 @@ impl Yardstick {
         kinds
     }
 
-    /// Returns the number of send opportunities: packets that the saturated controller sends in the measured interval.
+    /// Returns the number of send opportunities: packets that the controller sends in the measured interval when it
+    /// always has data.
     #[must_use]
     pub fn opportunities(&self) -> usize {
         self.slots.as_slice().len()

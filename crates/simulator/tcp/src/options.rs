@@ -23,10 +23,10 @@ const NS2_CLOCK_PHASE: Duration = Duration::from_nanos(5_558_807);
 const LINUX_QUICK_ACKS: u32 = 2874 + 16;
 
 options! {
-    /// Options of all kinds. Sizes are IP bytes on the wire. Windows are in segments; a size in bytes is converted to
-    /// whole payloads. The first value is that of the RFCs and of dialect ns3, followed by those of ns-2.35
-    /// (tcl/lib/ns-default.tcl) and of Linux 6.1 with default sysctls. `docs/src/tcp/headway.md` gives the evidence for
-    /// headway-1.
+    /// Options of all kinds of TCP. Sizes are IP bytes on the wire. Windows are in segments; a window in bytes is
+    /// converted to whole payloads. The first value is the default of dialects rfc and ns3. Values of other dialects
+    /// follow: `Ns2` of ns-2.35 (tcl/lib/ns-default.tcl), `Linux` of Linux 6.1 with default sysctls.
+    /// `docs/src/tcp/headway.md` gives the evidence for headway-1.
     Rules {
         /// Receiver window, which limits the segments in flight (ns-2 `window_`). With `pipe = "fack"`, segments
         /// received above a hole are not counted.
@@ -70,7 +70,8 @@ options! {
         /// Increase of the window in congestion avoidance.
         Usual increase: Increase = Increase::Fractional, Linux: Increase::Whole;
 
-        /// Maximum segments that one event releases; absent: limited by the window (ns-2 `maxburst_`).
+        /// Maximum number of segments that are sent at one acknowledgement or timeout (ns-2 `maxburst_`). Absent:
+        /// limited by the window only.
         Usual max_burst: Option<QueueSize> = None;
         /// Maximum random delay before segments that the window permits are sent, uniform from 0, which breaks phase
         /// effects (ns-2 `overhead_`); at most 1s, the minimum timeout of RFC 6298.
@@ -109,8 +110,8 @@ options! {
 
         /// Unit by which the window grows: acknowledgements or acknowledged segments (RFC 3465, RFC 5681 section 3.1).
         Expert ack_counting: AckCounting = AckCounting::Segments, Ns2: AckCounting::Acks;
-        /// Maximum increase per acknowledgement in slow start, in segments, if segments are counted (L of RFC 3465). It
-        /// is 1 after a timeout, unless the limit is 4294967295, which means no limit.
+        /// Maximum increase per acknowledgement in slow start, in segments, with `ack_counting = "segments"` (L of RFC
+        /// 3465). It is 1 after a timeout, unless the limit is 4294967295, which means no limit.
         Expert slow_start_limit: u32 = 2, Linux: u32::MAX;
         /// Whether the window grows even if it is not used (ns-2 `control_increase_` 0).
         Expert grow_when_limited: bool = false, Ns2: true;
@@ -145,7 +146,8 @@ options! {
 options! {
     /// Options of kinds with fast recovery.
     RenoOptions {
-        /// Whether the acknowledgement that ends a fast recovery also opens the window.
+        /// Whether the acknowledgement that ends a fast recovery also increases the window, as in congestion avoidance
+        /// or slow start.
         Expert grow_on_exit: bool = false, Ns2: true;
     }
 }
@@ -169,9 +171,11 @@ options! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialAckTimer {
-    /// Only the first partial acknowledgement of a recovery restarts it. With many losses the timer then expires.
+    /// Only the first partial acknowledgement of a recovery restarts the retransmission timer. With many losses the
+    /// timer then expires.
     Impatient,
-    /// Every partial acknowledgement restarts it. The recovery then takes a round trip for each loss.
+    /// Every partial acknowledgement restarts the retransmission timer. The recovery then takes a round trip for each
+    /// loss.
     SlowButSteady,
 }
 
@@ -187,11 +191,12 @@ options! {
         Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
         /// Maximum SACK blocks in an acknowledgement, 0 to 3.
         Expert sack_blocks: u8 = 0;
-        /// Whether a recovery starts before three duplicates if a segment was received that was sent at least a quarter
-        /// of the least round trip after the missing one (RACK's reordering window, RFC 8985 section 6.2). Used with
-        /// `pipe = "scoreboard"`.
+        /// Whether a recovery may start before three duplicates, by RACK's reordering window (RFC 8985 section 6.2). It
+        /// starts when a received segment was sent at least a quarter of the minimum round-trip time after the missing
+        /// one. Used with `pipe = "scoreboard"`.
         Expert rack_window: bool = false, Linux: true;
-        /// Whether the scoreboard is kept after a timeout (RFC 6675 section 5.1 leaves this open, RFC 2018 forbids it).
+        /// Whether the SACK scoreboard is kept after a timeout (RFC 6675 section 5.1 leaves this open, RFC 2018 forbids
+        /// it).
         Expert keep_sack_after_timeout: bool = false, Linux: true;
     }
 }
@@ -242,9 +247,11 @@ pub enum Halving {
 pub enum HalvedWindow {
     /// cwnd becomes ssthresh (RFC 5681 section 3.2 step 2).
     Ssthresh,
-    /// cwnd becomes the half with its fraction, even below two segments (ns-2 `precisionReduce_` 1).
+    /// cwnd becomes the half with its fraction (ns-2 `precisionReduce_` 1). Except with `restart_after_idle = "one"`,
+    /// at least two segments remain after a loss, and `ecn_least_window` after a mark.
     Fractional,
-    /// cwnd becomes the half in whole segments, even one or zero (ns-2 `precisionReduce_` 0).
+    /// cwnd becomes the half in whole segments (ns-2 `precisionReduce_` 0). Except with `restart_after_idle = "one"`,
+    /// at least two segments remain after a loss, and `ecn_least_window` after a mark.
     Whole,
 }
 
@@ -262,10 +269,10 @@ pub enum AckCounting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increase {
-    /// By 1/cwnd for each unit of `ack_counting` (RFC 5681 equation 3; ns-2 `windowOption_` 1).
+    /// cwnd grows by 1/cwnd for each unit of `ack_counting` (RFC 5681 equation 3; ns-2 `windowOption_` 1).
     Fractional,
-    /// By one segment for each cwnd units of `ack_counting` (RFC 5681 section 3.1, recommended; ns-2 `windowOption_` 0;
-    /// Linux).
+    /// cwnd grows by one segment after each cwnd units of `ack_counting` (RFC 5681 section 3.1, recommended; ns-2
+    /// `windowOption_` 0; Linux).
     Whole,
 }
 
@@ -275,12 +282,13 @@ pub enum Increase {
 pub enum Restart {
     /// The window from before the silence.
     Keep,
-    /// One segment: the timer also runs with nothing in flight (ns-2 `slow_start_restart_`).
+    /// One segment: the retransmission timer also runs with nothing in flight, and its expiry resets the window (ns-2
+    /// `slow_start_restart_`).
     One,
-    /// The window from before the silence, but at most the initial window (RFC 5681 section 4.1).
+    /// The window is that from before the silence, but at most the initial window (RFC 5681 section 4.1).
     InitialWindow,
-    /// The window from before the silence, halved for each elapsed timeout, but at least the initial window (RFC 2861,
-    /// Linux).
+    /// The window is that from before the silence, halved for each retransmission timeout that elapsed, but at least
+    /// the initial window (RFC 2861, Linux).
     Decay,
 }
 

@@ -33,15 +33,15 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Returns the number as printed by ns-2, where an acknowledgement has the last number in order, -1 before the
-    /// first.
+    /// Returns the segment number as ns-2 prints it. For an acknowledgement, it is the last number received in order,
+    /// -1 before the first.
     #[must_use]
     pub const fn ns2_number(&self) -> i64 {
         self.seq as i64 - if self.is_ack { 1 } else { 0 }
     }
 }
 
-/// Up to three ranges of received segments, most recent first (RFC 2018 section 4).
+/// SACK blocks: up to three ranges of received segments, most recent first (RFC 2018 section 4).
 ///
 /// Stores the low 32 bits of each edge, as on the wire. Edges must be within 2^31 segments of the acknowledgement. An
 /// empty range is no block.

@@ -219,7 +219,7 @@ impl Sink {
     pub fn received_segments(&self) -> u64 {
         self.received
     }
-    /// Returns the payload of the distinct data segments received, including those above a gap.
+    /// Returns the payload bytes of the data segments received, without duplicates but with segments above a gap.
     #[must_use]
     pub fn received_payload(&self) -> Bytes {
         Bytes::new(self.received * self.rules.payload().count())

@@ -63,7 +63,8 @@ pub struct LabRights {
 }
 
 impl LabRights {
-    /// Acquires the right. Without privileges the process must have a single thread, and it gets a user namespace.
+    /// Acquires the right to create network namespaces. A process without privileges must have a single thread, and is
+    /// moved into a user namespace.
     ///
     /// # Errors
     /// The system does not grant the right.

@@ -28,7 +28,7 @@ pub struct LabReport {
     pub no_room_packets: u64,
     /// Packets that belong to no flow, which were dropped.
     pub other_packets: u64,
-    /// Programs that failed: the flow and the reason. They do not make the timing invalid.
+    /// Programs that failed, each with the flow and the reason. Such failures do not make the run invalid.
     pub failures: Vec<String>,
     /// Maximum 99th percentile of [`release_error_s`](Self::release_error_s) in a valid run, in s.
     pub bound_s: f64,

@@ -51,7 +51,7 @@ pub struct MahimahiLog<W = BufWriter<File>> {
 }
 
 impl MahimahiLog {
-    /// Creates the file. `path` and `config` are those of the direction.
+    /// Creates the log of one direction of a link. `path` is the index of the direction and `config` its configuration.
     ///
     /// # Errors
     /// Errors of the system.

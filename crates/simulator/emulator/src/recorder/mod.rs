@@ -62,25 +62,25 @@ pub trait PacketSink: Send {
     /// Returns whether events must contain the bytes of their packets.
     fn needs_bytes(&self) -> bool;
 
-    /// Writes what precedes the events. `epoch` is the time of day of [`Instant::ZERO`], since 1970.
+    /// Writes the header, before all events. `epoch` is the Unix time of [`Instant::ZERO`].
     ///
     /// # Errors
-    /// Errors of the system. The sink is not called again.
+    /// Errors of the system. After an error, the sink is not called again.
     fn begin(&mut self, epoch: Duration) -> io::Result<()>;
 
-    /// Writes an event. The events are in the order of their times, except those of packets that left the link late.
+    /// Writes an event. The events are in the order of their times, except departures that the emulator handled late.
     ///
     /// # Errors
-    /// Errors of the system. The sink is not called again.
+    /// Errors of the system. After an error, the sink is not called again.
     fn record(&mut self, event: &PacketEvent) -> io::Result<()>;
 
     /// Passes buffered events to the system.
     ///
     /// # Errors
-    /// Errors of the system. The sink is not called again.
+    /// Errors of the system. After an error, the sink is not called again.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Writes what follows the events of a run that ended at `end`.
+    /// Completes the file of a run that ended at `end`, after the last event.
     ///
     /// # Errors
     /// Errors of the system.
@@ -107,7 +107,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread. `epoch` is the time of day of [`Instant::ZERO`], since 1970.
+    /// Starts the thread that writes to the sinks. `epoch` is the Unix time of [`Instant::ZERO`].
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -133,7 +133,8 @@ impl Recorder {
         Tap { path, sender, held_bytes, keeps_bytes: self.keeps_bytes, lost: 0 }
     }
 
-    /// Waits until all events are written. All taps must have been dropped. `end` is the end of the run.
+    /// Waits until all events are written, and returns the errors of the sinks. All [taps](Tap) must have been dropped.
+    /// `end` is the end of the run.
     #[must_use]
     pub fn finish(self, end: Instant) -> Vec<RecordError> {
         drop(self.sender);

@@ -62,8 +62,9 @@ impl Guard {
     }
 }
 
-/// Gives the addresses `network` access to the outside until standard input ends. `device` is the outer device of the
-/// shell. Prints one line: what prevents access, or nothing.
+/// Translates the source addresses `network` (NAT) and enables IP forwarding until standard input ends. `device` is the
+/// outer device of the shell (`headway shell`), which is excluded. Prints one line: the reason if this fails, else an
+/// empty line.
 ///
 /// # Errors
 /// Standard input or output fails.

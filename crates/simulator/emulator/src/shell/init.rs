@@ -23,8 +23,8 @@ const NOT_EXECUTABLE: u8 = 126;
 /// Exit status of a command that a signal has ended, minus the number of the signal.
 const SIGNALED: i32 = 128;
 
-/// Runs a command as the first process of a PID namespace and returns its exit status. `parent` is the process that
-/// must not end before; `nameserver` replaces the name servers of the system.
+/// Runs a command as the first process of a PID namespace and returns its exit status. The command is killed if the
+/// process `parent` ends first. `nameserver` replaces the name servers of the system.
 ///
 /// # Errors
 /// The command cannot be started: the exit status of POSIX shells, and the reason.

@@ -38,7 +38,8 @@ impl Distribution {
 }
 
 impl JitterOptions {
-    /// Returns whether a packet that would overtake another one arrives with it instead (`keeps_order`).
+    /// Returns whether a packet that would overtake an earlier one arrives at the same time as that one instead
+    /// (`keeps_order`).
     #[must_use]
     pub fn keeps_order(&self) -> bool {
         Distribution::new(self).options().1

@@ -15,7 +15,8 @@ pub struct Options {
     pub most: Duration,
     /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
-    /// Whether a packet that would overtake another one arrives with it; if not, it overtakes.
+    /// Whether a packet that would overtake an earlier one arrives at the same time as that one instead; if not, it
+    /// overtakes.
     pub keeps_order: bool,
 }
 

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Positions of the lost packets among the packets at the channel, from 0; in any order, without duplicates.
+    /// Positions of the lost packets, from 0, among the packets that reach the loss model; in any order, without
+    /// duplicates.
     pub packets: Vec<u64>,
     /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,

@@ -12,8 +12,8 @@ pub struct Options {
     /// Period of losses, in packets (ns-2 `period_`); 0 loses none. Required, unless `changes` set it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u64>,
-    /// Position of the first lost packet among the packets at the channel, from 0. If absent: `every`. (ns-2's
-    /// `offset_` counts from 1.)
+    /// Position of the first lost packet, from 0, among the packets that reach the loss model. If absent: `every`.
+    /// (ns-2's `offset_` counts from 1.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
     /// Number of consecutive packets that are lost each time, at most `every` (ns-2 `burstlen_`).
@@ -29,7 +29,8 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// Position of the packet, from 0, at which the new period starts. The next loss is `every` packets after it.
+    /// Position, from 0, among the packets that reach the loss model, of the packet at which the new period starts. The
+    /// next loss is `every` packets after it.
     pub packet: u64,
     /// Period of losses from this packet on, in packets; 0 loses none.
     pub every: u64,

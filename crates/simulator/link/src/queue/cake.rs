@@ -30,14 +30,14 @@ use std::collections::VecDeque;
 use tin::Tin;
 pub use tins::Tins;
 
-/// Options of a queue of `kind = "cake"`. Names as in tc-cake(8) if it has one.
+/// Options of a queue of `kind = "cake"`. Options that tc-cake(8) has, too, have its names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Capacity of all queues together. (`memlimit` counts kernel buffers; this counts IP bytes, or packets.)
     pub limit: QueueSize,
-    /// Rate of which each tin has a fraction as its threshold, 1kbps or more; normally the rate of the link. If absent:
-    /// weighted round robin of the tins (`unlimited`).
+    /// Rate, normally that of the link, from which the threshold rates of the tins are computed; 1kbps or more. If
+    /// absent, the tins have no thresholds and are served by weighted round robin (`unlimited`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Rate>,
     /// How DSCPs are mapped to tins, the priority classes of CAKE.
@@ -45,10 +45,11 @@ pub struct Options {
     /// Which packets have separate queues: those of flows, hosts or pairs of hosts. Also selects hosts between which
     /// CAKE is fair.
     pub isolation: Isolation,
-    /// COBALT's target queueing delay; above 0s. With `bandwidth`, a tin raises it to 1.5 times the transmission time
-    /// of a packet of size `mtu`.
+    /// COBALT's target queueing delay; above 0s. With `bandwidth`, the target of a tin is at least 1.5 times the
+    /// transmission time of a packet of size `mtu` at the tin's threshold rate.
     pub target: Duration,
-    /// COBALT's interval before the first mark or drop (`rtt`); above 0s. A tin raises it to at least twice its target.
+    /// COBALT's interval before the first mark or drop (`rtt`); above 0s. A tin that raises its target raises the
+    /// interval by as much, and to at least twice its target.
     pub interval: Duration,
     /// Whether the very first mark or drop of a queue waits for the interval, as later ones do; if not, it is
     /// immediate (Linux).
@@ -159,7 +160,7 @@ impl Cake {
         }
     }
 
-    /// Uses `random` for all further random decisions, to reproduce those of another implementation.
+    /// Uses `random` for all further random decisions, to reproduce the decisions of another implementation of CAKE.
     pub fn draw_from(&mut self, random: Random) {
         self.random = Some(random);
     }

@@ -22,7 +22,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "codel"`. Names as in RFC 8289 section 5.3, in lower case.
+/// Options of a queue of `kind = "codel"`. The names are those of RFC 8289 section 5.3, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -36,7 +36,7 @@ pub struct Options {
     pub interval: Duration,
     /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
     pub above_for: AboveFor,
-    /// Nothing is dropped while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
+    /// CoDel drops nothing while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -60,9 +60,11 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AboveFor {
-    /// The interval or longer (RFC 8289 section 5.6: `now >= first_above_time`).
+    /// All packets must have waited at least the target during the interval or longer (RFC 8289 section 5.6: `now >=
+    /// first_above_time`).
     Interval,
-    /// Longer than the interval (Linux, ns-3: `now > first_above_time`).
+    /// All packets must have waited at least the target for longer than the interval (Linux, ns-3: `now >
+    /// first_above_time`).
     Longer,
 }
 
@@ -82,7 +84,7 @@ pub enum CeThresholdMarks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterMark {
-    /// From the time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
+    /// The wait is counted from the time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
     Due,
     /// From the time when the packet was marked (ns-3).
     Set,

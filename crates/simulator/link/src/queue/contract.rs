@@ -5,7 +5,7 @@ use headway_units::{Bytes, DropCause, Dscp, Ecn, Instant, OptionError, QueueSize
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The source and the destination host of each flow, by the index that [`Item::host_pair`] returns.
+/// Pairs of hosts between which flows are sent, by the index that [`Item::host_pair`] returns.
 pub type Hosts = Arc<[(u32, u32)]>;
 
 /// Properties of the link that a discipline uses.
@@ -26,9 +26,9 @@ pub struct Backlog {
     pub bytes: u64,
     /// Whether the transmitter is idle.
     pub idle: bool,
-    /// Time for which the transmitter has been idle, in s; only if [`idle`](Self::idle). RED counts the whole packet
-    /// times in it. If their number is exact, rounding decides the count; this value is bit-identical to that of ns-2
-    /// (see [`Moment`](headway_engine::Moment)), so the counts are equal.
+    /// Time for which the transmitter has been idle, in s; only if [`idle`](Self::idle). RED counts how many packets
+    /// could have been transmitted in this time. The value is bit-identical to that of ns-2 (see
+    /// [`Moment`](headway_engine::Moment)), so that rounding gives equal counts.
     pub idle_s: f64,
 }
 

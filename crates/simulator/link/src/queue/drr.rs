@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Limit of each class without its own `limit`, and of packets without a class; further packets are dropped.
+    /// Queue limit of each class without its own `limit`, and of packets without a class; further packets are dropped.
     pub limit: QueueSize,
     /// Bytes per round of each class without its own `quantum`, and of packets without a class; 64B to 1GB.
     pub quantum: Bytes,

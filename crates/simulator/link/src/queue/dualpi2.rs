@@ -30,7 +30,7 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "dualpi2"`. Names as in RFC 9332 figure 2, in lower case.
+/// Options of a queue of `kind = "dualpi2"`. The names are those of RFC 9332 figure 2, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -65,7 +65,8 @@ pub struct Options {
     pub th_len: u32,
     /// Rule that selects the queue that is served next.
     pub scheduler: Scheduler,
-    /// Share of the Classic queue while both queues have packets, above 0 and below 1, with `scheduler = "wrr"`.
+    /// Share of the sent bytes that the Classic queue gets while both queues have packets, above 0 and below 1, with
+    /// `scheduler = "wrr"`.
     pub classic_weight: f64,
     /// Additional time that a Classic packet must have waited, compared with the first L4S packet, to be served first,
     /// with `scheduler = "ts-fifo"`.

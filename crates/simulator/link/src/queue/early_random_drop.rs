@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Capacity of the queue.
     pub limit: QueueSize,
-    /// Drop level: packets are dropped at random while more than this waits. Below `limit` and in the same unit
-    /// (packets or bytes). If absent: half of `limit`.
+    /// Drop level: arriving packets are dropped at random while more than this waits in the queue. Below `limit` and in
+    /// the same unit (packets or bytes). If absent: half of `limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_level: Option<QueueSize>,
     /// Probability with which an arriving packet is dropped above the level; above 0, at most 1.

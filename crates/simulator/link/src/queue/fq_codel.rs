@@ -21,7 +21,8 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Q
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2; those of CoDel as in `kind = "codel"`.
+/// Options of a queue of `kind = "fq-codel"`. The names are those of RFC 8290 section 5.2, and those of `kind =
+/// "codel"` for options of CoDel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -29,7 +30,7 @@ pub struct Options {
     pub limit: QueueSize,
     /// Number of queues, 1 to 65536 (RFC 8290 section 5.2.5).
     pub flows: u32,
-    /// Bytes per round of a queue, 256B to 1MiB (RFC 8290 section 5.2.4).
+    /// Bytes that each queue may send per round, 256B to 1MiB (RFC 8290 section 5.2.4).
     pub quantum: Bytes,
     /// Acceptable standing delay of each queue: CoDel drops nothing while some packets of an interval wait for a
     /// shorter time; above 0s.
@@ -38,7 +39,8 @@ pub struct Options {
     pub interval: Duration,
     /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
     pub above_for: AboveFor,
-    /// Nothing is dropped while at most this many bytes wait after the departing packet.
+    /// CoDel drops nothing while at most this many bytes wait after the departing packet; `maxpacket_of` selects the
+    /// bytes that count.
     pub maxpacket: Bytes,
     /// Which waiting bytes are compared with `maxpacket`.
     pub maxpacket_of: MaxpacketOf,
@@ -58,19 +60,20 @@ pub struct Options {
     pub inverse_sqrt: InverseSqrt,
     /// Resolution of CoDel's times, 1ns to 1ms; times are rounded down to a multiple of it.
     pub tick: Duration,
-    /// Maximum number of packets that are dropped at once, from the queue with the most bytes, when the limit is
-    /// exceeded: 1 to 65536 (RFC 8290 section 4.1).
+    /// Maximum number of packets that are dropped at once from the queue with the most bytes when `limit` is exceeded,
+    /// 1 to 65536 (RFC 8290 section 4.1).
     pub drop_batch: u32,
-    /// Unit in which half of the longest queue is counted when the limit is exceeded and that half is dropped.
+    /// Whether half of the packets or half of the bytes of the queue with the most bytes are dropped when `limit` is
+    /// exceeded.
     pub drop_half_of: HalfOf,
-    /// Which of several queues with equally many bytes, the most of all, loses packets.
+    /// Which queue loses packets when `limit` is exceeded and two or more queues have the most bytes.
     pub drop_tie: DropTie,
-    /// Whether CoDel counts packets that are dropped above the limit as its own drops (Linux).
+    /// Whether CoDel counts packets that are dropped because `limit` is exceeded as its own drops (Linux).
     pub drop_counts: bool,
-    /// Whether a queue that alone holds `limit` packets drops the arriving packet instead of packets from its head
-    /// (ns-3).
+    /// Whether an arriving packet is dropped if its queue alone holds `limit` packets; if not, packets are dropped from
+    /// the head of the queue with the most bytes (ns-3: true).
     pub limit_each: bool,
-    /// Credits at which a queue has used its turn and moves to the end of the old queues.
+    /// Byte credits (deficit) at which a queue has used its turn and moves to the end of the old queues.
     pub spent_at: SpentAt,
     /// Next state of a new queue that is found empty.
     pub retire: Retire,
@@ -80,13 +83,13 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxpacketOf {
-    /// Bytes in the queue (RFC 8290 section 4.2: CoDel runs on that queue).
+    /// Bytes in the queue of the departing packet (RFC 8290 section 4.2: CoDel runs on that queue).
     Queue,
     /// Bytes in all queues (Linux).
     All,
 }
 
-/// Unit in which half of the longest queue is counted when the limit is exceeded and that half is dropped.
+/// What is dropped of the queue with the most bytes when `limit` is exceeded: half of its packets or half of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalfOf {
@@ -96,7 +99,7 @@ pub enum HalfOf {
     Bytes,
 }
 
-/// Which of several queues with equally many bytes, the most of all, loses packets.
+/// Queue that loses packets when `limit` is exceeded and two or more queues have the most bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropTie {
@@ -106,7 +109,7 @@ pub enum DropTie {
     Oldest,
 }
 
-/// Credits at which a queue has used its turn and moves to the end of the old queues.
+/// Byte credits (deficit) at which a queue has used its turn and moves to the end of the old queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpentAt {
@@ -120,9 +123,11 @@ pub enum SpentAt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retire {
-    /// It moves to the end of the old queues, and becomes inactive when it is found empty there (RFC 8290 section 4.2).
+    /// An empty new queue moves to the end of the old queues, and becomes inactive when it is found empty there (RFC
+    /// 8290 section 4.2).
     BehindOld,
-    /// It moves to the end of the old queues, or becomes inactive immediately if there are no old queues (Linux).
+    /// An empty new queue moves to the end of the old queues, or becomes inactive immediately if there are no old
+    /// queues (Linux).
     AtOnceIfAlone,
 }
 

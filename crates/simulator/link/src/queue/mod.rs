@@ -149,7 +149,7 @@ impl Discipline {
     }
 
     /// Returns whether the arriving packet is certainly admitted without a mark while at most `waiting` (packets,
-    /// bytes) wait. May be `false` although it would be.
+    /// bytes) wait. May be `false` although the packet would be admitted.
     #[must_use]
     #[inline]
     pub fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {

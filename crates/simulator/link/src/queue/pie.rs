@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 /// How long [`Burst::AfterRest`] waits without congestion before the next burst (ns-3, `BURST_RESET_TIMEOUT`).
 const REST: Duration = Duration::from_millis(1500);
 
-/// Options of a queue of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
+/// Options of a queue of `kind = "pie"`. The names are those of RFC 8033 appendices A and B, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -50,9 +50,11 @@ pub struct Options {
     pub max_burst: Duration,
     /// When a burst of `max_burst` is allowed.
     pub burst: Burst,
-    /// Change of the drop probability at each update per second of delay above the reference, above 0 to 1000 Hz.
+    /// Change of the drop probability at each update per second of queueing delay above `qdelay_ref`, above 0 to 1000
+    /// Hz. Below a probability of 0.1, the change is divided by 2 to 2048 (RFC 8033 section 4.2).
     pub alpha: f64,
-    /// Change of the drop probability at each update per second of delay increase since the last update, 0 to 1000 Hz.
+    /// Change of the drop probability at each update per second by which the queueing delay increased since the last
+    /// update, 0 to 1000 Hz. Scaled as described for `alpha`.
     pub beta: f64,
     /// Mean packet size: nothing is dropped early while at most two of these wait. (MEAN_PKTSIZE, for which the RFC
     /// gives no value.)
@@ -62,7 +64,7 @@ pub struct Options {
     pub unit: Unit,
     /// Whether ECN-capable packets are marked instead of dropped (RFC 8033 section 5.1).
     pub ecn: bool,
-    /// Drop probability from which on ECN-capable packets are dropped, too. (mark_ecnth, MAX_ECNTH.)
+    /// Drop probability from which on ECN-capable packets are dropped instead of marked. (mark_ecnth, MAX_ECNTH.)
     pub mark_ecnth: Probability,
     /// Packets with ECT(1) or CE that have waited longer than this are marked at departure, and PIE itself ignores
     /// such packets (ns-3, `UseL4s`). If absent: they are treated like other packets.
@@ -76,22 +78,24 @@ pub struct Options {
     pub derandomize: bool,
     /// Whether marks count as drops for the spacing of drops, so that each resets accu_prob.
     pub mark_resets: bool,
-    /// Whether the probability rises by at most 0.02 per update once it is 0.1 (RFC 8033 section 5.5).
+    /// Whether the drop probability rises by at most 0.02 per update once it is 0.1 (RFC 8033 section 5.5).
     pub cap_adjustment: bool,
     /// When the drop probability decays.
     pub decay: Decay,
-    /// Fraction of the drop probability that a decay removes at each update.
+    /// Fraction of the drop probability that is subtracted at each update at which it decays (`decay`).
     pub decay_by: Probability,
     /// Queueing delay above which each update adds another 0.02 to the drop probability (Linux). If absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steep_above: Option<Duration>,
-    /// Upper bound of the drop probability, 1 to 256. While it is above 1, every packet is dropped. (Linux bounds a
-    /// 64-bit variable, in which 1 is 2^56.)
+    /// Upper bound of the drop probability, 1 to 256. While the probability is above 1, every packet that is not exempt
+    /// is dropped. (Linux bounds a 64-bit variable, in which 1 is 2^56.)
     pub drop_prob_max: f64,
-    /// Which delay prevents early drops while it is below half of the reference and the drop probability is below 0.2.
+    /// Which queueing delay prevents early drops while it is below half of `qdelay_ref` and the drop probability is
+    /// below 0.2.
     pub spared_by: SparedBy,
-    /// Whether PIE becomes active when a third of the limit waits, and inactive when the probability is 0 and both
-    /// delays are below half of the reference (RFC 8033 section 5.3).
+    /// Whether PIE is inactive until a third of `limit` waits. It becomes inactive again when less waits, the drop
+    /// probability is 0, and the current delay and that of the last update are below half of `qdelay_ref` (RFC 8033
+    /// section 5.3).
     pub inactive_below: bool,
 }
 
@@ -99,15 +103,18 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// While the current delay and that of the last update are 0 (RFC 8033 section 4.2, appendix A).
+    /// The probability decays while the current delay and that of the last update are 0 (RFC 8033 section 4.2, appendix
+    /// A).
     Zero,
-    /// While the current delay and that of the last update are below half of the reference (RFC 8033 appendix B).
+    /// The probability decays while the current delay and that of the last update are below half of `qdelay_ref` (RFC
+    /// 8033 appendix B).
     Half,
-    /// While the current delay and that of the last update are 0 and no packet waits (Linux).
+    /// The probability decays while the current delay and that of the last update are 0 and no packet waits (Linux).
     Empty,
 }
 
-/// Which delay prevents early drops while it is below half of the reference and the drop probability is below 0.2.
+/// Queueing delay that prevents early drops while it is below half of `qdelay_ref` and the drop probability is below
+/// 0.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SparedBy {
@@ -121,15 +128,15 @@ pub enum SparedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// When there is no congestion: drop_prob is 0, and both delays are below half of the reference (RFC 8033 section
-    /// 4.4).
+    /// A burst is allowed at the start, and at each arrival without congestion (RFC 8033 section 4.4). Without
+    /// congestion, drop_prob is 0, and the current delay and that of the last update are below half of `qdelay_ref`.
     Uncongested,
-    /// At the first packet, and at the first packet after each 1.5 s without congestion. During the burst, drop_prob is
-    /// 0 (ns-3, `m_burstState`).
+    /// A burst is allowed at the first packet, and at the first packet after each 1.5 s without congestion. During the
+    /// burst, drop_prob is 0 (ns-3, `m_burstState`).
     AfterRest,
-    /// At the start, and from each update at which drop_prob is 0 and both delays are below half of the reference. Each
-    /// departure subtracts the time since the last departure from the allowance. Such an update also restarts the
-    /// spacing of drops (Linux).
+    /// A burst is allowed at the start, and from each update without congestion, which also restarts the spacing of
+    /// drops. Without congestion, drop_prob is 0, and the current delay and that of the last update are below half of
+    /// `qdelay_ref`. Each departure subtracts the time since the last departure from the allowance (Linux).
     Departures,
 }
 
@@ -139,8 +146,9 @@ pub enum Burst {
 pub enum Unit {
     /// Bytes; all packets have the same probability (RFC 8033 section 4.1).
     Bytes,
-    /// The unit of the limit: two packets of any size, if it counts packets. If it counts bytes, two mean packets, and
-    /// the probability is proportional to the size of the packet (ns-3, `DropEarly`).
+    /// The unit of `limit`. If that counts packets, the threshold is two packets of any size. If it counts bytes, the
+    /// threshold is two mean packets, and the drop probability is proportional to the size of the arriving packet
+    /// (ns-3, `DropEarly`).
     Limit,
 }
 

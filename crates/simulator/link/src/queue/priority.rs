@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Limit of each class without its own `limit`, and of packets without a class; further packets are dropped.
+    /// Queue limit of each class without its own `limit`, and of packets without a class; further packets are dropped.
     pub limit: QueueSize,
     /// Traffic classes, by DSCP, the highest priority first. Packets without a class have the lowest priority.
     pub classes: Vec<Class>,

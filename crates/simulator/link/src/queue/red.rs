@@ -34,7 +34,7 @@ const BETA: f64 = 0.9;
 const FENG_ALPHA: f64 = 3.0;
 const FENG_BETA: f64 = 2.0;
 
-/// A running RED queue. Names as in the equations of the module.
+/// State of a queue with Random Early Detection (RED). The fields have the names of the equations of the module.
 #[derive(Debug)]
 pub struct Red {
     options: Options,
@@ -67,8 +67,8 @@ enum Region {
     Above,
 }
 
-/// Returns the probability of an early drop or mark at this average, before spacing; 1 where every packet is dropped.
-/// `average` is in packets or bytes, as the options count.
+/// Returns RED's probability of an early drop or mark at this average queue length, before `wait` spaces the drops; 1
+/// where every packet is dropped. `average` is in bytes with `in_bytes`, else in packets.
 #[must_use]
 pub fn early_drop_probability(options: &Options, facts: LinkFacts, average: f64) -> f64 {
     let red = Red { avg: average, ..Red::new(options, facts) };

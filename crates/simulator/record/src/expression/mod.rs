@@ -34,7 +34,7 @@ pub struct Expression {
     root: Node,
 }
 
-/// Error of an invalid expression, or of one that does not match a record.
+/// Error of an expression that is invalid, or that selects a value that a record does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{expression}: {fault}")]
 pub struct ExpressionError {
@@ -106,7 +106,8 @@ impl From<Value> for Numbers {
 }
 
 impl Expression {
-    /// Returns the value for a record; `None` if the record has no such number, or the value is not finite.
+    /// Returns the value of the expression for a record; `None` if the record lacks a selected number, or the value is
+    /// not finite.
     ///
     /// # Errors
     /// A path has an unknown name or key, or the expression has several values.
@@ -123,8 +124,8 @@ impl Expression {
 }
 
 impl Expression {
-    /// Returns whether the expression reads a percentile of a [histogram](crate::Histogram), which has the error of a
-    /// bucket.
+    /// Returns whether the expression reads a percentile of a [histogram](crate::Histogram), whose relative error is at
+    /// most [`PERCENTILE_ERROR`](crate::PERCENTILE_ERROR).
     #[must_use]
     pub fn uses_percentile(&self) -> bool {
         self.root.any(&mut |node| matches!(node, Node::Path(path) if path.is_percentile()))

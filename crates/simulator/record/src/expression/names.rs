@@ -9,7 +9,7 @@ use super::{Expression, ExpressionError, ExpressionFault, Node};
 const STRING_KEYS: [&str; 9] =
     ["at", "connection_failure", "fingerprint", "from", "kind", "name", "target", "to", "version"];
 
-/// Names of flows, link directions, hosts and attackers in a future record.
+/// Names of the flows, link directions, hosts and attackers that the record of a future run will contain.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Names of the flows.
@@ -43,8 +43,8 @@ impl Names {
 }
 
 impl Expression {
-    /// Checks the names and first keys of all paths for records with these names, and that the expression has one
-    /// value. Deeper keys depend on the run.
+    /// Checks the expression for records with these names: each path (such as `flow[NAME].rtt_s.mean`) has a known name
+    /// and first key, and the expression has one value. Deeper keys depend on the run and are not checked.
     ///
     /// # Errors
     /// A name or a key is unknown, a value is a string, or the expression has several values.

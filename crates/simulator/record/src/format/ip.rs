@@ -62,7 +62,7 @@ pub enum IpError {
 }
 
 impl IpHeader {
-    /// Writes the packet into `packet`, replacing its contents.
+    /// Writes an IP packet with this header and `payload` into `packet`, replacing its contents.
     ///
     /// # Errors
     /// See [`IpError`].

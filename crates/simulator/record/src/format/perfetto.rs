@@ -30,8 +30,8 @@ impl PerfettoWriter {
         std::mem::take(&mut self.out)
     }
 
-    /// Names a process and its tracks of slices and instants. Processes are sorted by number. An unused track has an
-    /// empty name.
+    /// Writes the names of a process and of its two tracks, one for slices and one for instants. Processes are sorted
+    /// by number. An unused track has an empty name.
     pub fn process(&mut self, number: u32, name: &str, [slices, instants]: [&str; 2]) {
         let mut metadata = |key: &str, track: u32, args: Value| {
             self.event(&json!({ "ph": "M", "pid": number, "tid": track, "name": key, "args": args }));

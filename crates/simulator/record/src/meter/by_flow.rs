@@ -22,12 +22,12 @@ pub struct LinkFlowSummary {
     pub sent_packets: u64,
     /// IP bytes of the sent packets.
     pub sent_bytes: u64,
-    /// Gaps between the starts of consecutive transmissions. Absent with fewer than two gaps, and if the run was
-    /// stopped early with packets of the flow in the queue.
+    /// Times between the starts of consecutive transmissions of the flow's packets, in s. Absent with fewer than two
+    /// such times, and if the run was stopped early with packets of the flow in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_s: Option<GapSummary>,
-    /// Gaps between the starts of consecutive transmissions between which the link dropped no packet of the flow. Exact
-    /// if the queue drops only arriving packets.
+    /// Times between the starts of consecutive transmissions of the flow's packets, in s, without those in which the
+    /// link dropped a packet of the flow in between. Exact if the queue drops only arriving packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbroken_gap_s: Option<GapSummary>,
 }
@@ -126,7 +126,7 @@ impl ByFlow {
         }
     }
 
-    /// Records that the channel lost a packet of the flow at `now`, after the link had transmitted it.
+    /// Records that a packet of the flow was lost at `now`, after the link had transmitted it.
     pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
@@ -165,7 +165,7 @@ impl ByFlow {
     }
 
     /// Reverts a call of [`sent`](Self::sent) if the run stops at `cut`, before the transmission starts. Also discards
-    /// the statistics of gaps of this flow.
+    /// the flow's statistics of times between transmissions.
     pub fn cut(&mut self, measured: &Measured, cut: Instant, start: Instant, flow: FlowId, bytes: u32) {
         if start > cut && measured.contains(start) && start < measured.until {
             let counts = self.counts_mut(flow);

@@ -12,7 +12,7 @@ pub struct Distributions {
     pub flows: Vec<FlowDistributions>,
 }
 
-/// The distributions of a flow, whose mean and percentiles are in the summary.
+/// The delay distributions of a flow. Their means and percentiles are in `summary.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowDistributions {
     /// Name of the flow in the scenario.

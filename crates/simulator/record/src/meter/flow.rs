@@ -24,7 +24,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Properties of a packet, equal in the calls for its sending, arrival and loss.
+/// Properties of a packet, with equal values in the calls that record its sending, its arrival and its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPacket {
     /// Time at which it left the sender.
@@ -85,8 +85,8 @@ pub struct FlowSummary {
     pub in_flight_packets: u64,
     /// Bits with IP headers that arrived in the measured interval, divided by its length, in bit/s.
     pub throughput_bps: f64,
-    /// Useful payload bits (first copies that met their deadline) that arrived in the measured interval, divided by its
-    /// length, in bit/s.
+    /// Useful payload bits that arrived in the measured interval, divided by its length, in bit/s. Data received
+    /// before, and data that arrived after its deadline, does not count.
     pub goodput_bps: f64,
     /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,
@@ -99,14 +99,14 @@ pub struct FlowSummary {
     pub jitter_s: Option<f64>,
     /// Round-trip times, in s; `None` without samples.
     pub rtt_s: Option<RttSummary>,
-    /// By media kind: packets that arrived by their deadline, divided by all written packets with a deadline in the
-    /// measured interval, sent or not. Kinds without such packets are absent.
+    /// By media kind: packets that arrived by their deadline, divided by all packets, sent or not, whose deadline is in
+    /// the measured interval. Kinds without such packets are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
-    /// By media kind: packets that arrived after their deadline, divided by all written packets with a deadline in the
-    /// measured interval.
+    /// By media kind: packets that arrived after their deadline, divided by all packets, sent or not, whose deadline is
+    /// in the measured interval.
     pub late_ratio: BTreeMap<MediaKind, f64>,
-    /// Rating R of the speech by the E-model (ITU-T G.107), from 0 to about 93; `None` unless the flow has audio
-    /// packets with a lifetime. Set by the simulation.
+    /// Rating R of the speech by the E-model (ITU-T G.107), at most 93.2, below 0 for very poor quality; `None` unless
+    /// the flow has audio packets with a lifetime. Set by the simulation.
     #[serde(default)]
     pub r_factor: Option<f64>,
     /// Mean opinion score computed from R, 1 to 4.5.
@@ -204,8 +204,8 @@ struct Rest {
 }
 
 impl FlowMeter {
-    /// Creates a meter. Rates are over the interval until the actual end of the run; deadlines count until its planned
-    /// end.
+    /// Creates a meter. Rates are over the interval until the actual end of the run. On-time ratios count packets whose
+    /// deadline is in the interval until the planned end.
     #[must_use]
     pub fn new(measured: &Arc<Measured>) -> Self {
         Self {
@@ -295,7 +295,7 @@ impl FlowMeter {
         self.rest.as_ref()?.frames.as_deref().map(Cow::Borrowed)
     }
 
-    /// Records that written data was offered to the flow's send queue at `now`.
+    /// Records that the application offered data to the flow's send queue at `now`.
     #[inline]
     pub fn queued(&mut self, now: Instant, kind: MediaKind) {
         self.count_in_send_queue(now, |meter| meter.written(kind));
@@ -364,7 +364,8 @@ impl FlowMeter {
         self.sent += u64::from(packet.sent_at >= self.measured.from);
     }
 
-    /// Records the arrival of `packet` at `now` with `goodput_bytes` of new payload (0 for a retransmitted copy).
+    /// Records the arrival of `packet` at `now` with `goodput_bytes` of new payload (0 if its data was received
+    /// before).
     #[inline]
     pub fn received(&mut self, now: Instant, packet: &FlowPacket, goodput_bytes: u32) {
         self.total_received_bytes += u64::from(packet.wire_bytes);
@@ -453,7 +454,7 @@ impl FlowMeter {
         }
     }
 
-    /// Returns the counts until `end`, which is not before the last event. TCP counters are unset.
+    /// Returns the results until `end`, which is not before the last event. The caller sets the counters of TCP.
     #[must_use]
     pub fn summary(&self, label: FlowLabel, end: Instant) -> FlowSummary {
         let none = OnceCell::new();

@@ -28,7 +28,7 @@ impl WrittenFrame {
     }
 }
 
-/// Counts of the frames of one media kind in the measured interval.
+/// Counts of the frames of one media kind whose deadline (without a deadline: creation) is in the measured interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrameSummary {
     /// Frames written by the application.
@@ -43,7 +43,7 @@ pub struct FrameSummary {
     /// Frames on time divided by written frames with a deadline; absent if no frame has a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_ratio: Option<f64>,
-    /// Times from writing the first packet to the arrival of the last missing packet of complete frames, in s. `None`
+    /// Times of complete frames from writing the first packet to the arrival of the last missing packet, in s. `None`
     /// without complete frames or if arrival times are unknown.
     pub delay_s: Option<DelaySummary>,
 }

@@ -2,16 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Lost packets by actual cause and by the receiver's decision. Counts packets sent at or after `measure_from`.
+/// Numbers of lost packets, by the actual cause and by whether the receiver took the loss for congestion. Counts
+/// packets sent at or after `measure_from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedSummary {
     /// Packets lost by the channel that counted as congestion.
     pub channel_counted: u64,
     /// Packets lost by the channel that did not count as congestion.
     pub channel_filtered: u64,
-    /// Packets dropped by a queue, or by another form of congestion, that counted as congestion.
+    /// Packets dropped by a queue, or by another form of congestion, that the receiver took for congestion losses.
     pub queue_counted: u64,
-    /// Packets dropped by a queue, or by another form of congestion, that did not count as congestion.
+    /// Packets dropped by a queue, or by another form of congestion, that the receiver did not take for congestion
+    /// losses.
     pub queue_filtered: u64,
     /// Number of times that the receiver counted a loss event without a lost packet, because it detected congestion.
     pub early: u64,

@@ -40,7 +40,7 @@ pub struct LinkSummary {
     /// Copies of packets made by the link, not included in the arrived packets.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicated_packets: u64,
-    /// Packets that left the link after a later packet (RFC 4737 section 3.3).
+    /// Packets that left the link after a packet that was sent later (RFC 4737 section 3.3).
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub reordered_packets: u64,
     /// Time average of packets in the queue, without the packet in transmission.
@@ -49,7 +49,7 @@ pub struct LinkSummary {
     pub mean_queue_bytes: f64,
     /// Maximum number of packets in the queue after an arrival, without the packet in transmission.
     pub peak_queue_packets: u64,
-    /// Time average of RED's average queue length, in packets; `None` without RED.
+    /// Mean over time of RED's average queue length, in packets; `None` without RED.
     pub mean_red_average: Option<f64>,
     /// Fraction of time in which the link transmitted, from 0 to 1.
     pub utilisation: f64,
@@ -164,7 +164,7 @@ impl LinkMeter {
         self.rest().duplicated += u64::from(is_measured);
     }
 
-    /// Records that a packet left the link at `now` after a later packet.
+    /// Records that a packet left the link at `now` after a packet that was sent later.
     pub fn reordered(&mut self, measured: &Measured, now: Instant) {
         let is_measured = measured.contains(now);
         self.rest().reordered += u64::from(is_measured);

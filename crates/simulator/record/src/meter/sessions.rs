@@ -22,7 +22,7 @@ pub struct SessionsSummary {
     /// Started sessions that were not opened because too many were open; absent if 0.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub refused: u64,
-    /// Application bits of all started sessions divided by the length of the interval, in bit/s.
+    /// Application bits of all started sessions divided by the length of the measured interval, in bit/s.
     pub offered_bps: f64,
     /// Flow completion times, in s: from a session's arrival to the last acknowledgement at its sender. `None` without
     /// completed sessions.

@@ -29,7 +29,7 @@ pub struct Chart {
     pub x: XAxis,
     /// Vertical axis.
     pub y: YAxis,
-    /// Parameter of which the labels are values, shown above the legend; may be empty.
+    /// Name of the parameter whose values are the labels of the lines, shown above the legend; may be empty.
     pub heading: String,
     /// Meaning of each style in the legend.
     pub styles: Vec<(LineStyle, String)>,

@@ -23,7 +23,8 @@ pub struct RunDelays<'a> {
 ///
 /// Runs that differ only in their seeds are merged. With more than eight lines, flows of one name (`ftp-1`, `ftp-2`,
 /// ...) are merged, too, and if there are still more, all flows of a run. With `complementary`, the vertical axis is
-/// the share of longer delays, and logarithmic. The unit is that of the user's `x_label`, if it has one.
+/// the share of longer delays, and logarithmic. If the user's `x_label` ends in a unit of time, delays are in that
+/// unit.
 #[must_use]
 pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_label: Option<&str>) -> Option<Chart> {
     let mut found = Vec::new();
@@ -42,7 +43,7 @@ pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_labe
     chart(runs, &found, x, complementary, (titles, x_label))
 }
 
-/// Returns the chart of the share of written frames that are complete within a time since writing, one line per flow
+/// Returns the chart of the share of frames that are complete within a time after they were written, one line per flow
 /// and media kind. Frames that are never complete keep the share below 1. Returns `None` without frames. Lines are
 /// merged as in [`delay_chart`].
 #[must_use]

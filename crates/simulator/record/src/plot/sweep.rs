@@ -23,7 +23,7 @@ pub struct Sweep {
     /// Vertical axis: that of the metric in [`lines`](Self::lines) and [`boxes`](Self::boxes), and that of the shares
     /// in [`distributions`](Self::distributions), where [`YAxis::Values`] is drawn as [`YAxis::FromZero`].
     pub y: YAxis,
-    /// Parameter of which the groups' labels are values; may be empty.
+    /// Name of the parameter whose values are the labels of the groups; may be empty.
     pub heading: String,
     /// Groups in the order of the legend.
     pub groups: Vec<Group>,

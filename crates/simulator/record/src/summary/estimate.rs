@@ -11,8 +11,8 @@ fn t95(degrees: f64) -> Option<f64> {
 /// Relative difference up to which samples are equal: the rounding error of sums of doubles.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Minimum number of runs for a conclusion: with fewer runs, equal samples do not count as constant, and claims of
-/// papers are not judged.
+/// Minimum number of runs for a conclusion. With fewer runs, equal samples do not prove a constant value, and claims of
+/// papers are neither confirmed nor refuted.
 pub const MIN_RUNS: usize = 10;
 
 /// A mean over runs with its 95 % confidence interval.
@@ -63,8 +63,8 @@ impl Estimate {
         self.runs > 1 && self.ci95.is_none()
     }
 
-    /// Returns whether the half width is at most `relative` times the mean. Equal samples meet any precision after
-    /// [`MIN_RUNS`] runs; with fewer runs, a rare event may not have occurred yet.
+    /// Returns whether the half width of the 95 % interval is at most `relative` times the mean. Equal samples meet any
+    /// precision after [`MIN_RUNS`] runs; with fewer runs, a rare event may not have occurred yet.
     #[must_use]
     pub fn is_within(&self, relative: f64) -> bool {
         self.ci95.map_or(self.runs >= MIN_RUNS, |half| half <= relative * self.mean.abs())

@@ -10,7 +10,8 @@ const MIN_RATIO_DIFFERENCE: f64 = 0.01;
 /// Minimum difference of coefficients of variation of the rate that is reported.
 const MIN_COV_DIFFERENCE: f64 = 0.01;
 
-/// Returns findings about each flow name that occurs in several runs. Each run has a label for the text.
+/// Compares runs: for each flow name that two or more runs have, returns in which run the flow did best and worst.
+/// Texts contain the label of each run.
 #[must_use]
 pub fn findings_between(runs: &[(&str, Summary)]) -> Vec<Finding> {
     let mut names: Vec<&str> = Vec::new();

@@ -17,9 +17,9 @@ pub enum Severity {
 /// Something notable in a record, found by one of the rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Start of the finding, in s since the start of the run.
+    /// Start of the interval that the finding concerns, in s since the start of the run.
     pub time_from_s: f64,
-    /// End of the finding, in s since the start of the run.
+    /// End of the interval that the finding concerns, in s since the start of the run.
     pub time_to_s: f64,
     /// Severity of the finding.
     pub severity: Severity,

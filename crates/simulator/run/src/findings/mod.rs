@@ -57,7 +57,8 @@ const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 13] = [
     smoother::find,
 ];
 
-/// Returns the findings of a record, problems before notes and each in order of time.
+/// Returns the findings about a run (such as outages, starved flows and long queues) from its record. Problems are
+/// before notes, and each are in order of time.
 ///
 /// # Errors
 /// A file of the record cannot be read. Missing files are not an error.

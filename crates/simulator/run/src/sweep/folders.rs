@@ -62,8 +62,8 @@ pub(super) fn list(sweep: &Folder, labels: &[String], folders: &[Folder]) -> Res
     )])
 }
 
-/// Returns the folders of a sweep's runs in order; `None` if the folder is not of a sweep. A record may
-/// contain an input file with the name of the list.
+/// Returns the folders of a sweep's runs in order; `None` if the folder is not of a sweep. A folder with a
+/// `summary.json` is the record of one run, even if it contains a file with the name of the list.
 ///
 /// # Errors
 /// The list cannot be read.

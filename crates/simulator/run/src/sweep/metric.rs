@@ -45,8 +45,8 @@ impl Metric {
         Ok(metrics)
     }
 
-    /// Returns default metrics for runs like `run`: rate, loss, delay and on-time ratios of each group of
-    /// flows, and Jain's index.
+    /// Returns the default metrics for runs with the flows of `run`: rate, loss, delay and on-time ratios of each group
+    /// of flows, and Jain's index.
     #[must_use]
     pub fn defaults(run: &Summary) -> Vec<Self> {
         let mut groups: Vec<String> = Vec::new();

@@ -160,8 +160,8 @@ impl Sweep {
         &self.columns
     }
 
-    /// Returns a [`ResultTable`] with all combinations of varied values and without metrics. With it, requests such as
-    /// [`ResultTable::against()`] can be checked before any run.
+    /// Returns a [`ResultTable`] with all combinations of varied values and without metrics. Requests such as
+    /// [`ResultTable::against()`] can be checked with this table before any run.
     #[must_use]
     pub fn outline(&self) -> ResultTable {
         let row = |point: &Point| ResultRow {

@@ -28,8 +28,8 @@ pub struct Line {
 pub struct LinePoint {
     /// Position of the key's value on the axis.
     pub x: f64,
-    /// One value of the metric per seed. If further keys vary, the metric is averaged over their values for each seed,
-    /// so that intervals are over seeds only.
+    /// One value of the metric per seed. If other keys vary, too, it is the mean over their values for this seed, so
+    /// that confidence intervals are over seeds only.
     pub samples: Vec<f64>,
     /// Mean of the samples and its 95 % interval.
     pub number: Option<Estimate>,

@@ -61,7 +61,8 @@ pub struct ResultRow {
     pub values: Vec<String>,
     /// Number of runs of this combination of values.
     pub runs: usize,
-    /// Whether all runs gave the same numbers. The order of events may differ.
+    /// Whether there are two or more runs (with different seeds) and all have equal numbers. The order of events may
+    /// differ.
     pub identical: bool,
     /// Mean of each metric over the runs, with its 95 % interval; `None` if no run has the metric.
     pub metrics: Vec<Option<Estimate>>,
@@ -77,7 +78,7 @@ pub struct ResultRow {
 }
 
 impl ResultRow {
-    /// Returns the values of the varied keys, as in the dataset: numbers in the keys' units if possible.
+    /// Returns the values of the varied keys as they are in the dataset: numbers in the keys' units if possible.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells

@@ -140,8 +140,8 @@ impl Session {
         self.check_expected(task.point, summary)
     }
 
-    /// Registers metrics to check during the sweep. If a metric cannot be evaluated for the first run of each
-    /// combination of values, [`add`](Self::add) returns an error, as [`results`](Self::results) would.
+    /// Registers metrics to check during the sweep. If a metric cannot be evaluated for the first run of any
+    /// combination of values, [`add`](Self::add) returns the error that [`results`](Self::results) would return.
     pub fn expect(&mut self, metrics: &[Metric]) {
         self.expected = metrics.iter().map(|metric| (metric.clone(), 0)).collect();
     }

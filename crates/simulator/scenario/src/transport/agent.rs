@@ -8,7 +8,8 @@ use headway_rate::{ControllerOptions, Need};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, Registry, check_range};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Options of the agents of a rate controller, without those of the controller.
+/// Options of a transport with a rate controller and no handshake (as ns-2's agents), without the options of the
+/// controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentOptions {

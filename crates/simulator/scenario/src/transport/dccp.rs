@@ -48,8 +48,8 @@ const FIRST_PROBE: u64 = 1280;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DccpOptions {
-    /// Whether the simulator encodes and decodes each packet before an endpoint handles it, as a test of the codec. The
-    /// record does not depend on it.
+    /// Whether the simulator encodes and decodes each packet before an endpoint handles it, as a test of the DCCP
+    /// packet parser. Results do not depend on it.
     pub codec: bool,
     /// Options of both endpoints of the connection.
     pub connection: ConnectionOptions,

@@ -98,7 +98,8 @@ impl Transport {
     /// Returns a copy with another controller, which may be a custom implementation.
     ///
     /// # Errors
-    /// The transport has no rate controller, is a CCID of an RFC, or does not meet the needs of the controller.
+    /// The transport has no rate controller, is DCCP with a CCID of an RFC, or does not meet the needs of the
+    /// controller.
     pub fn with_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError> {
         match self {
             Self::Agent(options) => options.with_controller(controller).map(Self::Agent),

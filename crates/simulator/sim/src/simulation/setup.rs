@@ -17,7 +17,7 @@ use headway_media::{Context, Source};
 use headway_scenario::{Scenario, Start};
 use headway_units::{Clock, Duration, FlowId, Instant, OptionError};
 
-/// Error that prevents a run. A scenario file that passed its check causes none.
+/// Error that prevents a run. A scenario that was loaded from a file without errors causes none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
     /// No route between two nodes.

@@ -283,8 +283,8 @@ impl schemars::JsonSchema for TcpOptions {
 }
 
 impl Sender {
-    /// Queues `segments` more segments for sending from `now` on. Saturates for an endless transfer. The first call
-    /// opens the connection with a SYN, which is not counted.
+    /// Queues `segments` more segments for sending from `now` on. The total saturates, so that a huge number gives an
+    /// endless transfer. The first call opens the connection with a SYN, which is not counted.
     pub fn write(&mut self, now: Instant, segments: u64) {
         each!(&mut self.0, flow => flow.write(now, segments));
     }
@@ -312,7 +312,8 @@ impl Sender {
     pub fn poll_timeout(&self) -> Option<Instant> {
         each!(&self.0, flow => flow.state.poll_timeout())
     }
-    /// Returns the congestion window in segments, without the inflation of a fast recovery.
+    /// Returns the congestion window in segments, without the segments that a fast recovery adds for duplicate
+    /// acknowledgements.
     #[must_use]
     pub fn cwnd(&self) -> f64 {
         each!(&self.0, flow => flow.state.window.cwnd)

@@ -27,9 +27,9 @@ options! {
     VegasOptions {
         /// Implementation of Vegas that the flow follows.
         Usual vegas: VegasRules = VegasRules::Linux, Ns2: VegasRules::Arizona;
-        /// Number of queued segments below which the window opens; at most `vegas_beta`.
+        /// Estimated number of the flow's queued segments below which the window grows; at most `vegas_beta`.
         Usual vegas_alpha: u32 = 2, Ns2: 1;
-        /// Number of queued segments above which the window closes.
+        /// Estimated number of the flow's queued segments above which the window shrinks.
         Usual vegas_beta: u32 = 4, Ns2: 3;
     }
 }
@@ -40,7 +40,7 @@ options! {
 pub enum VegasRules {
     /// Vegas of the University of Arizona, with fine-grained retransmission timeouts, as in ns-2's Agent/TCP/Vegas.
     Arizona,
-    /// Vegas of Linux: only the growth of the window, with SACK recovery.
+    /// Vegas of Linux, which changes only the growth of the window. Losses are recovered with SACK.
     Linux,
 }
 

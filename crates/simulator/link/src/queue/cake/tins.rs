@@ -11,9 +11,9 @@ pub enum Tins {
     Besteffort,
     /// Eight tins, by the first three bits of the DSCP.
     Precedence,
-    /// Bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, TOS4).
+    /// Three tins: bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, TOS4).
     Diffserv3,
-    /// Bulk, best effort, video (AF2x, AF3x, AF4x, CS2, CS3, TOS4), voice (EF, VA, CS4 to CS7).
+    /// Four tins: bulk (CS1, LE), best effort, video (AF2x, AF3x, AF4x, CS2, CS3, TOS4), voice (EF, VA, CS4 to CS7).
     Diffserv4,
     /// Eight tins, from LE to network control.
     Diffserv8,

@@ -4,14 +4,15 @@ use headway_units::{Probability, number_and_unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A level that the drop probability p_b is compared with, from 0 to 100. A level above 1 is never reached.
+/// Drop probability of RED, before `wait` spaces the drops, from which on packets are dropped instead of marked; from 0
+/// to 100. A value above 1 is never reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MarkLimit(f64);
 
 impl MarkLimit {
     const MAX: f64 = 100.0;
 
-    /// Returns the level `value` if it is from 0 to 100, otherwise `None`.
+    /// Creates the limit `value` if it is from 0 to 100, otherwise returns `None`.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=Self::MAX).contains(&value).then_some(Self(value))

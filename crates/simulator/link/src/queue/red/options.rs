@@ -18,23 +18,25 @@ pub struct Options {
     pub weigh_size: bool,
     /// Mean packet size, which converts bytes into packets, and idle time into missed arrivals. \[mean_pktsize_\]
     pub mean_packet: Bytes,
-    /// Average queue at which early drops begin (lower threshold). If absent: the packets that the link sends in half
-    /// of `target_delay`, at least 5. \[thresh_\]
+    /// Average queue length at which early drops begin (lower threshold). If absent: the packets that the link sends in
+    /// half of `target_delay`, at least 5. \[thresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_threshold: Option<Threshold>,
-    /// Average queue at which the drop probability reaches `max_probability` (upper threshold). If absent: three times
-    /// the lower threshold. \[maxthresh_\]
+    /// Average queue length at which the drop probability reaches `max_probability` (upper threshold). If absent: three
+    /// times the lower threshold. \[maxthresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_threshold: Option<Threshold>,
     /// Queueing delay from which an absent `min_threshold` is computed. \[targetdelay_\]
     pub target_delay: Duration,
-    /// Weight of the queue at an arrival in the average, above 0, at most 1; or an automatic value of ns-2: 0 is 1 -
-    /// exp(-1/C), -1 is 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C). C is the link rate in mean packets per second.
-    /// RTT is three times the sum of link delay and transmission time of a mean packet, at least 100 ms. \[q_weight_\]
+    /// Weight of the queue length at an arrival in the moving average, above 0, at most 1; or an automatic value of
+    /// ns-2: 0 is 1 - exp(-1/C), -1 is 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C). C is the link rate in mean packets
+    /// per second. RTT is three times the sum of link delay and transmission time of a mean packet, at least 100 ms.
+    /// \[q_weight_\]
     pub queue_weight: f64,
     /// Drop probability at the upper threshold. \[1/linterm_\]
     pub max_probability: Probability,
-    /// Whether the probability rises to 1 only at twice the upper threshold. \[gentle_\]
+    /// Whether the drop probability rises linearly to 1 between the upper threshold and twice that; if not, it is 1
+    /// above the upper threshold. \[gentle_\]
     pub gentle: bool,
     /// Whether early drops are spaced: at drop probability p, none within 1/p arrivals after the last one. \[wait_\]
     pub wait: bool,
@@ -63,13 +65,13 @@ pub struct Options {
     pub interval: Duration,
     /// Value from which on adaptation no longer increases `max_probability`. \[top_\]
     pub top: Probability,
-    /// Value up to which adaptation no longer decreases `max_probability`; 0 is the smaller of 0.01 and
-    /// `automatic_bottom`. \[bottom_\]
+    /// Adaptation decreases `max_probability` only while it is above this value; 0 is replaced by the smaller of 0.01
+    /// and the value of `automatic_bottom`. \[bottom_\]
     pub bottom: Probability,
     /// Formula for `bottom` if that is 0.
     pub automatic_bottom: AutomaticBottom,
     /// Experiments of ns-2: 0 is off; 1 drops nothing early while the queue is far below its average; 2 drops fewer
-    /// packets then; 3 counts idle time in packets of size `idle_packet`. \[cautious_\]
+    /// packets early in that case; 3 counts idle time in packets of size `idle_packet`. \[cautious_\]
     pub cautious: u8,
     /// Packet size for `cautious = 3`. \[idle_pktsize_\]
     pub idle_packet: Bytes,
@@ -111,7 +113,7 @@ pub enum Adaptive {
 pub enum AutomaticBottom {
     /// The inverse of the number of packets of 1000 B that the link sends in 100 ms: 80 kb/s over its rate (ns-2).
     Window,
-    /// The bits of `mean_packet` times 0.1, over the link's rate in bit/s (ns-3, by the round-trip time).
+    /// The bits of `mean_packet` times 0.1, over the link's rate in bit/s (ns-3, with a round-trip time of 0.1 s).
     MeanPacket,
 }
 

@@ -43,7 +43,7 @@ pub struct Hop {
     /// Low 32 bits of the packet's number in its flow: of the segment, datagram or DCCP packet, or the number that a
     /// report acknowledges.
     pub sequence: u32,
-    /// Number of packets that wait in the queue at that time, without this packet.
+    /// Number of packets that wait in the queue when this packet arrives, without this packet.
     pub queue: u64,
     /// Deadline of the packet's data, if it has one.
     pub deadline: Option<Instant>,
@@ -54,7 +54,7 @@ pub struct Hop {
 pub enum HopFate {
     /// It arrived at the far end.
     Delivered,
-    /// It was dropped. With [`DropCause::Host`], it arrived at the far end and the host dropped it.
+    /// The packet was dropped. With [`DropCause::Host`], it arrived at the far end and the host dropped it.
     Dropped(DropCause),
     /// It was still on the link when the run ended.
     InFlight,
@@ -64,7 +64,7 @@ impl HopFate {
     /// Number of fates.
     const COUNT: usize = DropCause::ALL.len() + 2;
 
-    /// Returns the code in the file: the index of the name in [`names`](Self::names).
+    /// Returns the code of the outcome in `packets.arrow`: the index of its name in [`names`](Self::names).
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -74,7 +74,7 @@ impl HopFate {
         }
     }
 
-    /// Returns the names of all fates in the order of their codes.
+    /// Returns the names of all outcomes in the order of their codes.
     #[must_use]
     pub fn names() -> [&'static str; Self::COUNT] {
         let mut names = ["delivered"; Self::COUNT];

@@ -63,7 +63,7 @@ pub struct PacketRows {
 }
 
 impl PacketRows {
-    /// Creates the writer for a run with these links, flows and kinds.
+    /// Creates the writer for a run with these links, flows and kinds of packets.
     #[must_use]
     pub fn new(names: &PacketNames) -> Self {
         let PacketNames { links, flows, kinds } = names;
@@ -220,8 +220,8 @@ impl PacketRows {
         }
     }
 
-    /// Ends the run at `now` and returns the index. Packets without a fate are in flight. [`take`](Self::take) then
-    /// returns the rest of the file.
+    /// Ends the run at `now` and returns the index. Packets for which [`ended`](Self::ended) was not called are in
+    /// flight. [`take`](Self::take) then returns the rest of the file.
     pub fn finish(&mut self, now: Instant) -> PacketIndex {
         let now = now.as_nanos();
         let open = HopFate::InFlight.code();
