@@ -95,10 +95,10 @@ impl NadaReceiver {
             self.log.pop_front();
         }
         let (oldest, newest) = (*self.log.front()?, *self.log.back()?);
-        let sent = (newest.number - oldest.number + 1) as f64;
-        let (mut bytes, mut marked, mut longest_s) = (0, 0, 0.0_f64);
+        let sent = (newest.number - oldest.number) as f64 + 1.0;
+        let (mut bytes, mut marked, mut longest_s) = (0.0, 0, 0.0_f64);
         for packet in &self.log {
-            bytes += packet.bytes;
+            bytes += packet.bytes as f64;
             marked += u32::from(packet.marked);
             longest_s = longest_s.max(packet.qdelay_s);
         }
@@ -109,7 +109,7 @@ impl NadaReceiver {
             + DMARK_S * square(self.mark_ratio / PMRREF)
             + DLOSS_S * square(self.loss_ratio / PLRREF);
         let has_loss = self.last_loss.is_some_and(|last| last >= start);
-        let receive_rate = Rate::from_bits_per_second((bytes * 8 * 1_000_000_000) / LOGWIN.as_nanos());
+        let receive_rate = Rate::from_bits_per_second((8.0 * bytes / LOGWIN.as_secs_f64()) as u64);
         Some(NadaReport { gradual: has_loss || longest_s >= QEPS_S, signal_s, receive_rate })
     }
 }
@@ -130,7 +130,7 @@ impl ReceiverHalf for NadaReceiver {
             Some(_) => {}
         }
         if let Some(open) = self.intervals.front_mut() {
-            open.length = (number - open.start + 1) as f64;
+            open.length = (number - open.start) as f64 + 1.0;
         }
         let (bytes, marked) = (packet.size.count(), packet.ecn == Ecn::Ce);
         self.log.push_back(Arrived { at: now, number, bytes, qdelay_s, marked });
