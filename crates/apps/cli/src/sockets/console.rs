@@ -7,6 +7,7 @@ use crate::progress::LiveLine;
 use crate::writer::Writer;
 use headway_dccp::Ccid;
 use headway_net::{Endpoint, Options, Refused};
+use headway_units::Registry as _;
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -162,7 +163,8 @@ fn bare(fingerprint: &str) -> &str {
 
 /// Returns the options of a sender for the controller with this CCID.
 fn as_options(ccid: Ccid, options: &Options) -> String {
-    let Some(name) = Options::controller_name(ccid) else { return String::new() };
+    let Some(row) = options.connection.controllers.iter().find(|row| row.ccid == ccid) else { return String::new() };
+    let name = row.controller.kind();
     // The rate of the sender's interface is unknown.
     format!(" --controller {name}{}", if options.needs_line_rate(ccid) { " --line-rate RATE" } else { "" })
 }

@@ -6,7 +6,7 @@ use super::endpoint::MAX_UNREAD;
 use super::metrics::Page;
 use super::recording::Values;
 use super::watch::Figures;
-use headway_net::{Clock, Connection, Duration, MediaKind, OneWayDelay, Options};
+use headway_net::{Clock, Connection, Duration, MediaKind, OneWayDelay};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
@@ -218,7 +218,7 @@ impl Incoming {
     pub(super) fn update_status(&mut self) {
         if let Some(status) = self.connection.status() {
             self.missing = status.counters.missing_data_packets;
-            self.controller = Options::controller_name(status.receive_ccid);
+            self.controller = status.receive_controller;
         }
     }
 }

@@ -6,7 +6,7 @@ use super::receiving::{Received, ReverseReport};
 use super::recording::Values;
 use super::watch::Figures;
 use headway_media::Fragment;
-use headway_net::{Connection, Duration, Event, Fate, MediaKind, Options, Rate, Status};
+use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
 use headway_record::{
     FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary, WrittenFrame,
 };
@@ -188,7 +188,7 @@ impl Sending {
                 self.meter.rtt(now, rtt);
             }
             // The negotiated controller can differ from the first preference of this endpoint.
-            if let Some(name) = status.sender.and(Options::controller_name(status.send_ccid)) {
+            if let Some(name) = status.sender.and(status.send_controller) {
                 name.clone_into(&mut self.label.kind);
             }
             self.status = Some(status);

@@ -11,7 +11,7 @@ use super::{Connection, ConnectionOptions};
 use crate::feature::{Ccid, Feature};
 use crate::{Arrivals, DropCode, Path, Ports, Reset, ResetCode, ServiceCode};
 use headway_rate::{Judgement, OneWayDelay, Setbacks};
-use headway_units::{Duration, Entropy, Instant, Seq48};
+use headway_units::{Duration, Entropy, Instant, Registry as _, Seq48};
 use std::sync::Arc;
 
 impl Connection {
@@ -208,14 +208,18 @@ impl Connection {
         let missing_packets = numbers.saturating_sub(self.counters.received_packets);
         let missing_data_packets = missing_packets.saturating_sub(self.without_data.count());
         let acknowledged_packets = self.windows.acknowledged();
+        let (send_ccid, receive_ccid) = (Ccid(self.agreed.send_ccid), Ccid(self.agreed.receive_ccid));
+        let controller = |ccid| self.options.row(ccid).map(|row| row.controller.kind());
         Status {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
             maximum_packet_size_is_known: self.mtu.is_known(),
             clock_skew: self.delays.skew(),
             rtt: self.forward.round_trip(),
-            send_ccid: Ccid(self.agreed.send_ccid),
-            receive_ccid: Ccid(self.agreed.receive_ccid),
+            send_ccid,
+            receive_ccid,
+            send_controller: controller(send_ccid),
+            receive_controller: controller(receive_ccid),
             sender: self.forward.last_status(),
             slow_receiver: self.forward.slow_receiver(),
             counters: Counters { missing_packets, missing_data_packets, acknowledged_packets, ..self.counters },

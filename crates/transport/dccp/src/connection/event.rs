@@ -170,6 +170,11 @@ pub struct Status {
     pub send_ccid: Ccid,
     /// CCID of the data that the peer sends.
     pub receive_ccid: Ccid,
+    /// Controller of the data that this endpoint sends, by its name in scenarios; `None` if this endpoint has none for
+    /// [`send_ccid`](Self::send_ccid).
+    pub send_controller: Option<&'static str>,
+    /// Controller of the data that the peer sends, as `send_controller`.
+    pub receive_controller: Option<&'static str>,
     /// Status of the controller of this endpoint's data, or its last status once it has stopped.
     pub sender: Option<headway_rate::Status>,
     /// Whether the peer reported Slow Receiver within the last round trip.
