@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
 use headway_net::{
-    Closed, Connection, DropCode, Duration, Endpoint, Event, Fate, Identity, Media, Options, SecureError, SendError,
-    Trust,
+    Closed, Connection, ControllerOptions, DropCode, Duration, Endpoint, Event, Fate, Identity, Media, Options, Rate,
+    SecureError, SendError, Trust,
 };
+use headway_rate::SpacingFixedOptions;
+use headway_units::{Dialect, Options as _};
 use std::net::SocketAddr;
 
 const LOOPBACK: &str = "127.0.0.1:0";
@@ -138,13 +140,20 @@ fn unread_datagrams_are_reported_as_dropped_with((server, client): Both) {
 /// A datagram that cannot arrive on time is not sent, and the program is notified.
 #[test]
 fn expired_datagrams_are_not_sent() {
-    expired_datagrams_are_not_sent_with(&secure());
-    expired_datagrams_are_not_sent_with(&insecure());
+    // One packet per second: other datagrams wait for longer than their lifetime.
+    let spaced = |mut options: Options| {
+        options.connection.line_rate = Some(Rate::from_bits_per_second(100_000_000));
+        let spacing = Duration::from_secs(1);
+        let fixed = SpacingFixedOptions { spacing, ..SpacingFixedOptions::preset(Dialect::default()) };
+        options.with_controller_options(ControllerOptions::SpacingFixed(fixed)).unwrap()
+    };
+    for (server, client) in [secure(), insecure()] {
+        expired_datagrams_are_not_sent_with(&(spaced(server), spaced(client)));
+    }
 }
 
 fn expired_datagrams_are_not_sent_with(both: &Both) {
     let (_client, connection, _server, _accepted) = pair(both);
-    // TFRC starts with a few packets: most of the others would wait for reports, for longer than a microsecond.
     let old = Media { expires: Some(Duration::from_nanos(1)), ..Media::new(&[7; 1000]) };
     for _ in 0..50 {
         connection.send(old).unwrap();
