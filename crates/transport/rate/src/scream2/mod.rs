@@ -23,11 +23,23 @@
 //! - The optional parts are left out: jitter reduction, the threshold of the loss rate, the policer, relaxed pacing
 //!   without `max_rate`, clock drift, competing flows, and the two corrections per frame.
 
+mod frames;
+mod losses;
 mod options;
+mod queue_delay;
 mod receiver;
+mod rtt;
+mod rules;
 mod sender;
 mod window;
 
-pub use options::Scream2Options;
+use headway_units::{Duration, Instant};
+
+pub use options::{Scream2Options, Scream2Version};
 pub use receiver::Scream2Receiver;
 pub use sender::Scream2Sender;
+
+/// Returns whether `interval_s` has passed since `last`.
+fn is_due(last: Option<Instant>, now: Instant, interval_s: f64) -> bool {
+    last.is_none_or(|last| now.since(last) >= Duration::from_secs_f64(interval_s))
+}
