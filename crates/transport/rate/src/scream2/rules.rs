@@ -61,6 +61,8 @@ pub(super) struct Rules {
     pub(super) growth_interval_s: f64,
     /// Whether the window also grows with reports of congestion to which it does not react.
     pub(super) grows_in_congestion: bool,
+    /// Whether an increase and the target rate depend on MSS/`ref_wnd` before a reaction in the same report.
+    pub(super) keeps_mss_ratio: bool,
     /// Exponent of `min(1, s_rtt / VIRTUAL_RTT)`, by which an increase is multiplied.
     pub(super) short_rtt_exponent: i32,
     /// Whether an increase may be cut to reach the limit by the bytes in flight. Otherwise it is skipped.
@@ -187,6 +189,7 @@ const DRAFT_01: Rules = Rules {
     finds_losses_by_time: false,
     growth_interval_s: 0.0,
     grows_in_congestion: true,
+    keeps_mss_ratio: false,
     short_rtt_exponent: 1,
     cuts_increase: false,
     peak_interval_s: 0.0,
@@ -231,6 +234,7 @@ const ERICSSON_2026_07: Rules = Rules {
     losses: LossRule::AboveRate,
     finds_losses_by_time: true,
     growth_interval_s: 0.03,
+    keeps_mss_ratio: true,
     peak_interval_s: 0.05,
     peak_per_rtt: false,
     first_peak_s: 2.0,

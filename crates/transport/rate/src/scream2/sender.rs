@@ -23,8 +23,8 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 const CREDIT: Duration = Duration::from_millis(1);
 /// Gain of the mean time for which the receiver holds reports.
 const HOLD_G: f64 = 1.0 / 8.0;
-/// Minimum interval of the acknowledged rate.
-const RATE_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval of the acknowledged rate, in ticks: 100 ms.
+const RATE_TICKS: u128 = 6553;
 
 /// Sender half of `scream2`.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub struct Scream2Sender {
     /// Arrival times and delays in ns of the packets in a report, newest first.
     arrivals: Vec<(Instant, i64)>,
     /// Bytes acknowledged since this time, and the rate before it in bit/s.
-    acknowledged: (f64, Instant, Option<f64>),
+    acknowledged: (f64, Option<Instant>, Option<f64>),
     frames: Frames,
     /// Packet of the last query.
     next: Next,
@@ -92,7 +92,7 @@ impl Scream2Sender {
             flight: Flight::new(CAPACITY),
             late_losses: LateLosses::default(),
             arrivals: Vec::new(),
-            acknowledged: (0.0, context.now, None),
+            acknowledged: (0.0, None, None),
             frames: Frames::new(&rules),
             next: Next::default(),
             unacknowledged: VecDeque::new(),
@@ -176,14 +176,22 @@ impl Scream2Sender {
         Some(delays)
     }
 
-    /// Updates the rate at which packets are acknowledged.
+    /// Updates the rate at which packets are acknowledged, before a packet is sent.
     fn update_acknowledged_rate(&mut self, now: Instant) {
         let (bytes, since, _) = self.acknowledged;
-        let time = now.since(since);
-        if time >= RATE_INTERVAL {
-            self.acknowledged = (0.0, now, Some(8.0 * bytes / time.as_secs_f64()));
+        let Some(since) = since else {
+            self.acknowledged.1 = Some(now);
+            return;
+        };
+        if ticks(now) - ticks(since) > RATE_TICKS {
+            self.acknowledged = (0.0, Some(now), Some(8.0 * bytes / now.since(since).as_secs_f64()));
         }
     }
+}
+
+/// Returns a time in ticks of 1/65536 s, the resolution of times in Ericsson's sender.
+fn ticks(at: Instant) -> u128 {
+    u128::from(at.as_nanos()) * 65_536 / 1_000_000_000
 }
 
 impl SenderHalf for Scream2Sender {

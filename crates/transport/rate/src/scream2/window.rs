@@ -120,7 +120,7 @@ impl Window {
     /// Sets the first window.
     pub(super) fn start(&mut self, bytes: f64, rtt_s: f64) {
         self.bytes = bytes.max(self.least());
-        self.set_target(rtt_s);
+        self.set_target(rtt_s, self.mss_ratio());
     }
 
     /// Handles the first packet of a frame. The target rate is divided by `divisor`.
@@ -159,8 +159,9 @@ impl Window {
     /// two marks per round trip balance the growth of one MSS.
     pub(super) fn on_report(&mut self, now: Instant, srtt_s: f64, progress: &Progress) -> Option<Reduction> {
         let delay = self.qdelay.average_s() / self.qdelay_target_s;
-        let share = self.mss / self.bytes;
-        let lost = self.losses.on_report(now, srtt_s, share, delay, progress.lost, progress.packets);
+        let ratio = self.mss_ratio();
+        let kept = self.rules.keeps_mss_ratio.then_some(ratio);
+        let lost = self.losses.on_report(now, srtt_s, ratio, delay, progress.lost, progress.packets);
         self.update_alpha(now, srtt_s, progress);
         self.qdelay.on_report(now, srtt_s, progress.delays);
         let marked = progress.marked_packets > 0;
@@ -176,9 +177,9 @@ impl Window {
         }
         self.acknowledged += (progress.bytes - progress.marked_bytes).max(0.0);
         if reduction.is_some() || self.may_grow(now, srtt_s, marked) {
-            self.grow(now, srtt_s, scale, progress);
+            self.grow(now, srtt_s, scale, kept.unwrap_or_else(|| self.mss_ratio()), progress);
         }
-        self.set_target(srtt_s + progress.hold_s);
+        self.set_target(srtt_s + progress.hold_s, kept.unwrap_or_else(|| self.mss_ratio()));
         reduction
     }
 
@@ -186,7 +187,7 @@ impl Window {
     pub(super) fn on_silence(&mut self, now: Instant, srtt_s: f64) {
         self.last_congestion = Some(now);
         self.reduce(now, srtt_s, 1.0, Reduction::Loss, &Progress::default());
-        self.set_target(srtt_s);
+        self.set_target(srtt_s, self.mss_ratio());
     }
 
     fn update_alpha(&mut self, now: Instant, srtt_s: f64, progress: &Progress) {
@@ -283,12 +284,12 @@ impl Window {
         self.new_frame || is_due(self.last_growth, now, srtt_s.min(self.rules.growth_interval_s))
     }
 
-    fn grow(&mut self, now: Instant, srtt_s: f64, scale: f64, progress: &Progress) {
+    fn grow(&mut self, now: Instant, srtt_s: f64, scale: f64, ratio: f64, progress: &Progress) {
         let quiet_s = self.rules.post_congestion_rtts * srtt_s.max(self.rules.post_congestion_min_rtt_s);
         let post = self.last_congestion.map_or(1.0, |last| (now.since(last).as_secs_f64() / quiet_s).clamp(0.0, 1.0));
         let acknowledged = std::mem::take(&mut self.acknowledged);
         (self.last_growth, self.new_frame) = (Some(now), false);
-        let mut increment = self.increment(acknowledged, srtt_s + progress.hold_s, scale, post);
+        let mut increment = self.increment(acknowledged * ratio, srtt_s + progress.hold_s, scale, post);
         let room = self.mss + self.rules.bytes_in_flight_head_room * progress.max_in_flight - self.bytes;
         if self.rules.cuts_increase {
             increment = increment.min(room);
@@ -303,17 +304,21 @@ impl Window {
         }
     }
 
-    fn increment(&self, acknowledged: f64, rtt_s: f64, scale: f64, post: f64) -> f64 {
-        acknowledged
-            * (self.mss / self.bytes).min(1.0)
+    /// Returns the increase for `share`, the acknowledged bytes times MSS/`ref_wnd`.
+    fn increment(&self, share: f64, rtt_s: f64, scale: f64, post: f64) -> f64 {
+        share
             * (rtt_s / VIRTUAL_RTT_S).min(1.0).powi(self.rules.short_rtt_exponent)
             * scale.max(0.25)
             * self.qdelay.growth_scale()
             * (1.0 + self.rules.mul_increase_factor * self.bytes / self.mss * post * scale)
     }
 
-    fn set_target(&mut self, rtt_s: f64) {
-        let small = 1.0 - ((self.mss / self.bytes).min(1.0) - 0.1).clamp(0.0, 0.2);
+    fn mss_ratio(&self) -> f64 {
+        (self.mss / self.bytes).min(1.0)
+    }
+
+    fn set_target(&mut self, rtt_s: f64, ratio: f64) {
+        let small = 1.0 - (ratio - 0.1).clamp(0.0, 0.2);
         let divisor = self.rules.rate_divisor * self.divisor;
         let share = small * self.mss / (self.mss + self.rules.packet_overhead) / divisor;
         let rtt_s = (rtt_s + self.rules.target_rtt_margin_s).min(self.rules.target_max_rtt_s);

@@ -26,7 +26,13 @@ fn windows_and_targets_of_the_open_loop() {
             let off = w.abs() > 0.02 || t.abs() > 0.02 && fields[column + 1] > 0.0;
             bad += u32::from(off);
             if k % 20 == 0 || off {
-                println!("{column} {:.3} {} {} {w:+.4} {t:+.4} {:?}", 0.075 + 0.05 * k as f64, fields[column], fields[column+1], state.rtt);
+                println!(
+                    "{column} {:.3} {} {} {w:+.4} {t:+.4} {:?}",
+                    0.075 + 0.05 * k as f64,
+                    fields[column],
+                    fields[column + 1],
+                    state.rtt
+                );
             }
         }
         println!("bad {column}: {bad}");

@@ -32,10 +32,10 @@ fn packets() -> Vec<Packet> {
             _ => {}
         }
         let jitter_us = if sent_ms >= 24_000 && n % 2 == 1 { 3000 } else { 0 };
-        let lost = (10_000..12_000).contains(&sent_ms) && n % 20 == 7
-            || (12_000..14_000).contains(&sent_ms) && n % 5 == 2;
-        let marked = (18_000..20_000).contains(&sent_ms) && n % 10 == 4
-            || (20_000..22_000).contains(&sent_ms) && n % 2 == 1;
+        let lost =
+            (10_000..12_000).contains(&sent_ms) && n % 20 == 7 || (12_000..14_000).contains(&sent_ms) && n % 5 == 2;
+        let marked =
+            (18_000..20_000).contains(&sent_ms) && n % 10 == 4 || (20_000..22_000).contains(&sent_ms) && n % 2 == 1;
         let arrival_us = (!lost).then_some(1000 * sent_ms + 20_000 + queue_us + jitter_us);
         Packet { sent_ms, arrival_us, marked }
     };

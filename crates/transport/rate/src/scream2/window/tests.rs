@@ -82,7 +82,7 @@ fn increments() {
     for row in rows {
         let input = numbers(&row[0]);
         let window = window(true, input[0], 1e9);
-        near(window.increment(input[1], input[2], input[3], input[4]), row[1].as_f64().unwrap());
+        near(window.increment(input[1] * window.mss_ratio(), input[2], input[3], input[4]), row[1].as_f64().unwrap());
     }
 }
 
@@ -98,10 +98,10 @@ fn targets_and_pacing_rates() {
             continue;
         }
         let mut unlimited = window(true, input[0], f64::INFINITY);
-        unlimited.set_target(input[1]);
+        unlimited.set_target(input[1], unlimited.mss_ratio());
         assert!((unlimited.target_bps - expected[0]).abs() < 1e-3, "{unlimited:?}");
         let mut limited = window(true, input[0], 1e6);
-        limited.set_target(input[1]);
+        limited.set_target(input[1], limited.mss_ratio());
         assert!((limited.pace_bps() - expected[1]).abs() < 1e-3, "{limited:?}");
         compared += 1;
     }
