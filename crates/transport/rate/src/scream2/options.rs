@@ -11,8 +11,7 @@ pub struct Scream2Options {
     /// Draft or implementation whose rules and constants apply.
     pub version: Scream2Version,
     /// Whether packets are sent as ECT(1), and a mark reduces the window by the share of marked packets (RFC 9331).
-    /// Otherwise packets are sent as ECT(0), and a mark reduces the window by a fifth, or by a tenth with
-    /// `version = "ericsson-2026-07"`.
+    /// Otherwise packets are sent as ECT(0), and a mark reduces the window by a fifth.
     pub l4s: bool,
     /// Queue delay at which the window shrinks, by half per round trip at most; it begins to shrink at half of it. From
     /// 5ms to 1s.

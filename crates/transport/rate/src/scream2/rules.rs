@@ -1,7 +1,8 @@
 //! Rules of the versions: constants and the points in which the draft and its implementations differ.
 //!
 //! The draft is draft-ietf-ccwg-rfc8298bis-screamv2-01. The implementations are that of Ericsson of July 2026
-//! (EricssonResearch/scream) and libwebrtc's module of about July 2026. Names of constants are the draft's.
+//! (EricssonResearch/scream), with the values of its simulator, and libwebrtc's module of about July 2026. Names of
+//! constants are the draft's.
 
 use super::options::Scream2Version;
 
@@ -11,7 +12,8 @@ pub(super) struct Rules {
     /// `MIN_REF_WND`: the greater one of a number of bytes and a number of MSS.
     pub(super) min_bytes: f64,
     pub(super) min_mss: f64,
-    pub(super) beta_ecn: f64,
+    /// Number of MSS to which a smaller window is raised once per second.
+    pub(super) min_mss_each_second: f64,
     pub(super) bytes_in_flight_head_room: f64,
     pub(super) mul_increase_factor: f64,
     /// Slope of the scale near the inflection point.
@@ -162,7 +164,7 @@ pub(super) enum HoldRule {
 const DRAFT_01: Rules = Rules {
     min_bytes: 3000.0,
     min_mss: 0.0,
-    beta_ecn: 0.8,
+    min_mss_each_second: 0.0,
     bytes_in_flight_head_room: 1.5,
     mul_increase_factor: 0.02,
     inflection_slope: 8.0,
@@ -213,7 +215,7 @@ const DRAFT_01: Rules = Rules {
 const ERICSSON_2026_07: Rules = Rules {
     min_bytes: 0.0,
     min_mss: 2.0,
-    beta_ecn: 0.9,
+    min_mss_each_second: 3.0,
     bytes_in_flight_head_room: 2.0,
     mul_increase_factor: 0.05,
     post_congestion_rtts: 200.0,

@@ -208,6 +208,7 @@ impl SenderHalf for Scream2Sender {
         if sending.data {
             let size = sending.size.count() as f64 + self.header;
             self.update_acknowledged_rate(now);
+            self.window.on_send(now);
             if self.rules.finds_losses_by_time {
                 self.late_losses.on_send(now, sending.number, self.next.age);
             }

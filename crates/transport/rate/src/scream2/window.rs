@@ -7,6 +7,7 @@ use super::rules::{NearEmpty, Rules, VIRTUAL_RTT_S};
 use headway_units::{Duration, Instant};
 
 const BETA_LOSS: f64 = 0.7;
+const BETA_ECN: f64 = 0.8;
 const L4S_AVG_G_UP: f64 = 1.0 / 8.0;
 const L4S_AVG_G_DOWN: f64 = 1.0 / 128.0;
 const RATE_PACE_MIN_BPS: f64 = 50e3;
@@ -70,6 +71,8 @@ pub(super) struct Window {
     last_reaction: Option<Instant>,
     last_congestion: Option<Instant>,
     last_growth: Option<Instant>,
+    /// Time at which the window was last raised to its minimum of each second.
+    raised: Option<Instant>,
     /// Packets since the last update of `l4s_alpha`.
     packets: u64,
     marked_packets: u64,
@@ -106,6 +109,7 @@ impl Window {
             last_reaction: start,
             last_congestion: start,
             last_growth: None,
+            raised: None,
             packets: 0,
             marked_packets: 0,
             acknowledged: 0.0,
@@ -128,6 +132,15 @@ impl Window {
         self.new_frame = true;
         self.target_bps *= self.divisor / divisor;
         self.divisor = divisor;
+    }
+
+    /// Handles a packet that is sent.
+    pub(super) fn on_send(&mut self, now: Instant) {
+        let raised = *self.raised.get_or_insert(now);
+        if now.since(raised) > Duration::from_secs(1) {
+            self.raised = Some(now);
+            self.bytes = self.bytes.max(self.rules.min_mss_each_second * self.mss);
+        }
     }
 
     const fn least(&self) -> f64 {
@@ -229,7 +242,7 @@ impl Window {
         }
         self.bytes *= match reduction {
             Reduction::Loss => BETA_LOSS,
-            Reduction::Mark if !self.l4s => self.rules.beta_ecn,
+            Reduction::Mark if !self.l4s => BETA_ECN,
             Reduction::Mark => {
                 let near_empty = match self.rules.near_empty {
                     NearEmpty::Newest => self.qdelay.newest_s() < self.qdelay_target_s / 4.0,
