@@ -77,3 +77,47 @@ fn truncated(s: f64) -> f64 {
     // The sum may be below an exact multiple by its rounding error.
     (s * TICKS_PER_S + 1e-6).floor() / TICKS_PER_S
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::Scream2Version;
+    use super::*;
+
+    /// After 100 ms, a sample of 60 or 140 ms moves the round-trip time by 1/8 of 40 ms, twice filtered by 1/8 of it. An
+    /// unused window slows this down: downwards in the draft and Ericsson's sender, in both directions in libwebrtc.
+    #[test]
+    fn gains() {
+        for (version, falls, rises, unused_falls, unused_rises) in [
+            (Scream2Version::Draft01, 5.0, 5.0, 40.0 / 1024.0, 5.0),
+            (Scream2Version::Ericsson202607, 0.625, 0.625, 5.0 / 1024.0, 0.625),
+            (Scream2Version::Libwebrtc202607, 5.0, 5.0, 40.0 / 128.0, 40.0 / 128.0),
+        ] {
+            for (sample_s, unused, expected_ms) in
+                [(0.06, false, -falls), (0.14, false, rises), (0.06, true, -unused_falls), (0.14, true, unused_rises)]
+            {
+                let mut rtt = SmoothedRtt::new(&Rules::of(version), Instant::ZERO);
+                assert!(rtt.add(Instant::ZERO, 0.1, false));
+                assert!(!rtt.add(Instant::from_secs(1), sample_s, unused));
+                let change_ms = 1000.0 * (rtt.get().unwrap() - 0.1);
+                assert!((change_ms - expected_ms).abs() < 0.031, "{version:?}, {sample_s}, {unused}: {change_ms}");
+            }
+        }
+    }
+
+    /// Ericsson's sender updates the round-trip time once per round trip, although each sample counts. Times are
+    /// multiples of 1/65536 s, rounded down, so that a window that is not used lowers it by at least one.
+    #[test]
+    fn twice_filtered() {
+        let mut rtt = SmoothedRtt::new(&Rules::of(Scream2Version::Ericsson202607), Instant::ZERO);
+        let ticks = |ticks: u32| f64::from(ticks) / 65_536.0;
+        rtt.add(Instant::ZERO, ticks(6400), false);
+        let mut values = vec![];
+        for ms in [50, 150, 160, 270] {
+            rtt.add(Instant::from_millis(ms), ticks(6000), ms == 270);
+            values.push(rtt.get().unwrap());
+        }
+        // 6400, then 6350, 6306, 6267 and 6233 once filtered.
+        assert_eq!(values, [6400, 6388, 6388, 6387].map(ticks));
+        assert!(rtt.falls());
+    }
+}

@@ -43,7 +43,7 @@ pub(super) struct Rules {
     pub(super) spares_low_target: bool,
     /// Exponent of `max(1, s_rtt / reaction_interval_s)`, by which a reaction to the queue delay is divided.
     pub(super) delay_divisor_exponent: i32,
-    /// Queue delay below which a reaction to a mark is scaled down, as a share of the target.
+    /// Condition under which a reaction to a mark is scaled down near the inflection point and by jitter.
     pub(super) near_empty: NearEmpty,
 
     /// First `l4s_alpha`, and the maximum time between its updates, in s.
@@ -72,7 +72,7 @@ pub(super) struct Rules {
     /// Interval of the maximum of the bytes in flight, in s, or a round trip if longer and `peak_per_rtt`.
     pub(super) peak_interval_s: f64,
     pub(super) peak_per_rtt: bool,
-    /// Time from the start of which the maximum of the bytes in flight is that since the start, in s.
+    /// Time after the start for which the maximum of the bytes in flight is that since the start, in s.
     pub(super) first_peak_s: f64,
     /// Whether the window is limited to 1.5 times the maximum rate while the target rate is above 95 % of it.
     pub(super) limits_window_at_max_rate: bool,
@@ -99,7 +99,7 @@ pub(super) struct Rules {
     pub(super) max_relaxed_pacing: f64,
 }
 
-/// Condition under which a reaction to a mark is scaled down near the inflection point.
+/// Condition under which the queue is nearly empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NearEmpty {
     /// The queue delay is below a quarter of its target.

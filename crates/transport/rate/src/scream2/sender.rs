@@ -183,7 +183,7 @@ impl Scream2Sender {
             self.acknowledged.1 = Some(now);
             return;
         };
-        if ticks(now) - ticks(since) > RATE_TICKS {
+        if ticks(now).saturating_sub(ticks(since)) > RATE_TICKS {
             self.acknowledged = (0.0, Some(now), Some(8.0 * bytes / now.since(since).as_secs_f64()));
         }
     }

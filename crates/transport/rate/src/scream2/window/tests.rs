@@ -162,3 +162,120 @@ fn a_silence_reduces_like_a_loss_down_to_the_minimum() {
     near(window.bytes(), 3000.0);
     near(window.inflection, 20_000.0);
 }
+
+fn progress(lost: u64, marked_packets: u64, delay_s: f64) -> Progress {
+    let marked_bytes = 1000.0 * marked_packets as f64;
+    let delays = Some(delays(delay_s));
+    Progress {
+        bytes: 6000.0,
+        packets: 6,
+        lost,
+        marked_packets,
+        marked_bytes,
+        delays,
+        max_in_flight: 1e6,
+        ..Progress::default()
+    }
+}
+
+/// Reports each 30 ms with a queue of 200 ms, at a round-trip time of 120 ms. Ericsson's sender divides a reaction by 4
+/// twice, the draft by 120/25 once: the window falls to (1 - 1/32) and (1 - 1/9.6) of its value. libwebrtc does not grow
+/// with them.
+#[test]
+fn reactions_to_delay_in_long_round_trips() {
+    for (version, back_off) in [
+        (Scream2Version::Ericsson202607, 1.0 / 32.0),
+        (Scream2Version::Draft01, 1.0 / 9.6),
+        (Scream2Version::Libwebrtc202607, 1.0 / 9.6),
+    ] {
+        let mut window = window_of(version, true, 100_000.0, 1e9);
+        let mut report = |k: u64, bytes: f64| {
+            let before = window.bytes;
+            let progress = Progress { bytes, ..progress(0, 0, 0.2) };
+            let reduction = window.on_report(Instant::from_millis(30 * k), 0.12, &progress);
+            (reduction, window.bytes / before)
+        };
+        for k in 1..=20 {
+            report(k, 0.0);
+        }
+        let (reduction, ratio) = report(21, 0.0);
+        assert_eq!(reduction, Some(Reduction::Delay), "{version:?}");
+        near(ratio, 1.0 - back_off);
+    }
+}
+
+/// Two losses 30 ms apart, in a round trip of 100 ms. The draft reacts to both. Ericsson's sender reacts once per round
+/// trip; losses are above the threshold because the queue delay is above a quarter of its target. A loss that arrives too
+/// early has no effect later.
+#[test]
+fn reactions_to_losses_in_long_round_trips() {
+    for (version, expected) in
+        [(Scream2Version::Draft01, [true, true, false]), (Scream2Version::Ericsson202607, [true, false, false])]
+    {
+        let mut window = window_of(version, true, 100_000.0, 1e9);
+        for k in 1..=10 {
+            window.on_report(Instant::from_millis(100 * k), 0.1, &progress(0, 0, 0.02));
+        }
+        for ((ms, lost), expected) in [(1200, 1), (1230, 1), (1400, 0)].into_iter().zip(expected) {
+            let reduction = window.on_report(Instant::from_millis(ms), 0.1, &progress(lost, 0, 0.02));
+            assert_eq!(reduction, expected.then_some(Reduction::Loss), "{version:?}, {ms} ms");
+        }
+    }
+}
+
+/// A mark in Ericsson's version: `l4s_alpha` 0.1 rises by 1/8 of 0.9 to 0.2125 with each packet marked, at a round-trip
+/// time of 25 ms and an empty queue. The back-off is a quarter if the target rate is below 0.8 times the acknowledged
+/// rate. Marks of each packet have no effect while the round-trip time falls.
+#[test]
+fn reactions_of_ericssons_version_to_marks() {
+    let window = || Window { inflection: 1e4, ..window_of(Scream2Version::Ericsson202607, true, 20_000.0, 1e9) };
+    for (acknowledged_bps, rtt_falls, back_off) in
+        [(None, false, 0.106_25), (Some(1e9), false, 0.026_562_5), (Some(1e6), false, 0.106_25), (None, true, 0.0)]
+    {
+        let mut window = window();
+        window.set_target(0.025, window.mss_ratio());
+        let progress = Progress { acknowledged_bps, rtt_falls, ..progress(0, 6, 0.0) };
+        let reduction = window.on_report(Instant::from_secs(1), 0.025, &progress);
+        assert_eq!(reduction.is_some(), back_off > 0.0);
+        near(window.bytes, 20_000.0 * (1.0 - back_off));
+    }
+    // A mark long after the last reaction reduces the window to the bytes in flight.
+    let mut window = window();
+    let progress = Progress { max_in_flight: 8000.0, ..progress(0, 6, 0.0) };
+    window.on_report(Instant::from_secs(10), 0.025, &progress);
+    near(window.bytes, 8000.0 * (1.0 - 0.106_25));
+}
+
+/// Once per second, Ericsson's sender raises a window below 3 MSS. At its maximum rate it limits the window to 1.5 times
+/// the bytes of a round trip at this rate.
+#[test]
+fn limits_of_ericssons_window() {
+    let mut window = window_of(Scream2Version::Ericsson202607, true, 2000.0, 1e6);
+    for (ms, bytes) in [(0, 2000.0), (1000, 2000.0), (1001, 3000.0)] {
+        window.on_send(Instant::from_millis(ms));
+        near(window.bytes, bytes);
+    }
+    window.start(100_000.0, 0.099);
+    let progress = Progress { max_in_flight: 15_000.0, ..progress(0, 0, 0.0) };
+    window.on_report(Instant::from_secs(2), 0.099, &progress);
+    near(window.bytes, 1.5 * 1e6 / 8.0 * 0.1);
+}
+
+/// libwebrtc: a mark to which the window does not react lets it not grow. An increase is multiplied by the square of the
+/// round-trip time over 25 ms, and cut at MSS + 1.1 times the bytes in flight.
+#[test]
+fn growth_of_libwebrtcs_window() {
+    let window = || Window { inflection: 1e4, ..window_of(Scream2Version::Libwebrtc202607, true, 20_000.0, 1e9) };
+    let at = |ms| Instant::from_secs(1) + Duration::from_millis(ms);
+    let mut marked = window();
+    assert_eq!(marked.on_report(at(0), 0.05, &progress(0, 1, 0.0)), Some(Reduction::Mark));
+    let bytes = marked.bytes;
+    assert_eq!(marked.on_report(at(10), 0.05, &progress(0, 1, 0.0)), None);
+    near(marked.bytes, bytes);
+    let mut short = window();
+    short.on_report(at(0), 0.0125, &progress(0, 0, 0.0));
+    near(short.bytes, 20_000.0 + 6000.0 / 20.0 / 4.0 * (1.0 + 0.02 * 20.0));
+    let mut limited = window();
+    limited.on_report(at(0), 0.05, &Progress { max_in_flight: 17_300.0, ..progress(0, 0, 0.0) });
+    near(limited.bytes, 1000.0 + 1.1 * 17_300.0);
+}
