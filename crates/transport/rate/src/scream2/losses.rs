@@ -55,7 +55,7 @@ impl Losses {
                     reduces |= self.rate > LOSS_RATE_THRESHOLD || delay > 0.25;
                     self.rate += gain * (1.0 - self.rate);
                 }
-                self.rate *= (1.0 - gain).powf(received as f64);
+                (0..received).for_each(|_| self.rate *= 1.0 - gain);
                 reduces
             }
             LossRule::ThreeRoundTrips => {

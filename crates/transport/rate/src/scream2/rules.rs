@@ -18,6 +18,10 @@ pub(super) struct Rules {
     pub(super) mul_increase_factor: f64,
     /// Slope of the scale near the inflection point.
     pub(super) inflection_slope: f64,
+    /// Whether the inflection point is the window before a report that reduces it, and may be set after a report that
+    /// increases it. Growth is then scaled by the window after a reaction. Otherwise a reaction sets it, and growth in
+    /// the same report allows this again.
+    pub(super) inflection_by_net_change: bool,
     /// `REF_WND_OVERHEAD_MIN` and `REF_WND_OVERHEAD_MAX`.
     pub(super) overhead: [f64; 2],
 
@@ -41,8 +45,8 @@ pub(super) struct Rules {
     pub(super) ignores_marks_of_draining_queue: bool,
     /// Whether a back-off is divided by 4 while the target rate is less than 0.8 times the acknowledged rate.
     pub(super) spares_low_target: bool,
-    /// Exponent of `max(1, s_rtt / reaction_interval_s)`, by which a reaction to the queue delay is divided.
-    pub(super) delay_divisor_exponent: i32,
+    /// Whether a reaction to the queue delay is divided by `max(1, s_rtt / reaction_interval_s)` twice.
+    pub(super) divides_delay_twice: bool,
     /// Condition under which a reaction to a mark is scaled down near the inflection point and by jitter.
     pub(super) near_empty: NearEmpty,
 
@@ -65,8 +69,8 @@ pub(super) struct Rules {
     pub(super) grows_in_congestion: bool,
     /// Whether an increase and the target rate depend on MSS/`ref_wnd` before a reaction in the same report.
     pub(super) keeps_mss_ratio: bool,
-    /// Exponent of `min(1, s_rtt / VIRTUAL_RTT)`, by which an increase is multiplied.
-    pub(super) short_rtt_exponent: i32,
+    /// Whether an increase is multiplied by `min(1, s_rtt / VIRTUAL_RTT)` twice.
+    pub(super) multiplies_short_rtt_twice: bool,
     /// Whether an increase may be cut to reach the limit by the bytes in flight. Otherwise it is skipped.
     pub(super) cuts_increase: bool,
     /// Interval of the maximum of the bytes in flight, in s, or a round trip if longer and `peak_per_rtt`.
@@ -168,6 +172,7 @@ const DRAFT_01: Rules = Rules {
     bytes_in_flight_head_room: 1.5,
     mul_increase_factor: 0.02,
     inflection_slope: 8.0,
+    inflection_by_net_change: false,
     overhead: [1.5, 3.0],
     post_congestion_rtts: 100.0,
     post_congestion_min_rtt_s: 0.025,
@@ -179,7 +184,7 @@ const DRAFT_01: Rules = Rules {
     limits_window_after_quiet: true,
     ignores_marks_of_draining_queue: false,
     spares_low_target: false,
-    delay_divisor_exponent: 1,
+    divides_delay_twice: false,
     near_empty: NearEmpty::Newest,
     first_alpha: 0.0,
     alpha_interval_s: 0.01,
@@ -192,7 +197,7 @@ const DRAFT_01: Rules = Rules {
     growth_interval_s: 0.0,
     grows_in_congestion: true,
     keeps_mss_ratio: false,
-    short_rtt_exponent: 1,
+    multiplies_short_rtt_twice: false,
     cuts_increase: false,
     peak_interval_s: 0.0,
     peak_per_rtt: true,
@@ -227,7 +232,7 @@ const ERICSSON_2026_07: Rules = Rules {
     loss_once_per_rtt: true,
     ignores_marks_of_draining_queue: true,
     spares_low_target: true,
-    delay_divisor_exponent: 2,
+    divides_delay_twice: true,
     first_alpha: 0.1,
     qdelay_interval_s: 0.03,
     delays: DelaySample::EachThenNewest,
@@ -256,6 +261,7 @@ const LIBWEBRTC_2026_07: Rules = Rules {
     min_bytes: 1000.0,
     bytes_in_flight_head_room: 1.1,
     inflection_slope: 2.0,
+    inflection_by_net_change: true,
     counts_from_detection: false,
     remembers_congestion: false,
     limits_window_after_quiet: false,
@@ -266,7 +272,7 @@ const LIBWEBRTC_2026_07: Rules = Rules {
     jitter: JitterRule::PerReport,
     losses: LossRule::ThreeRoundTrips,
     grows_in_congestion: false,
-    short_rtt_exponent: 2,
+    multiplies_short_rtt_twice: true,
     cuts_increase: true,
     peak_interval_s: 0.025,
     unused_rtt_gain: 1.0 / 128.0,

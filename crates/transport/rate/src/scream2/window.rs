@@ -172,7 +172,7 @@ impl Window {
     /// two marks per round trip balance the growth of one MSS.
     pub(super) fn on_report(&mut self, now: Instant, srtt_s: f64, progress: &Progress) -> Option<Reduction> {
         let delay = self.qdelay.average_s() / self.qdelay_target_s;
-        let ratio = self.mss_ratio();
+        let (ratio, before) = (self.mss_ratio(), self.bytes);
         let kept = self.rules.keeps_mss_ratio.then_some(ratio);
         let lost = self.losses.on_report(now, srtt_s, ratio, delay, progress.lost, progress.packets);
         self.update_alpha(now, srtt_s, progress);
@@ -190,7 +190,11 @@ impl Window {
         }
         self.acknowledged += (progress.bytes - progress.marked_bytes).max(0.0);
         if reduction.is_some() || self.may_grow(now, srtt_s, marked) {
+            let scale = if self.rules.inflection_by_net_change { self.inflection_scale() } else { scale };
             self.grow(now, srtt_s, scale, kept.unwrap_or_else(|| self.mss_ratio()), progress);
+        }
+        if self.rules.inflection_by_net_change {
+            self.set_inflection_by_net_change(before);
         }
         self.set_target(srtt_s + progress.hold_s, kept.unwrap_or_else(|| self.mss_ratio()));
         reduction
@@ -237,7 +241,7 @@ impl Window {
     }
 
     fn reduce(&mut self, now: Instant, srtt_s: f64, scale: f64, reduction: Reduction, progress: &Progress) {
-        if std::mem::take(&mut self.may_set_inflection) {
+        if !self.rules.inflection_by_net_change && std::mem::take(&mut self.may_set_inflection) {
             self.inflection = self.bytes;
         }
         self.bytes *= match reduction {
@@ -249,7 +253,7 @@ impl Window {
                     NearEmpty::Average => !self.is_delayed(),
                 };
                 let scales = near_empty.then(|| (scale, self.qdelay.back_off_scale()));
-                let back_off = self.back_off(self.l4s_alpha, srtt_s, 1, progress.acknowledged_bps, scales);
+                let back_off = self.back_off(self.l4s_alpha, srtt_s, progress.acknowledged_bps, scales);
                 let quiet_s = QUIET_RTTS * srtt_s.max(VIRTUAL_RTT_S);
                 if self.rules.limits_window_after_quiet
                     && self.last_reaction.is_none_or(|last| now.since(last).as_secs_f64() > quiet_s)
@@ -261,8 +265,8 @@ impl Window {
             Reduction::Delay => {
                 let half = self.qdelay_target_s / 2.0;
                 let alpha = ((self.qdelay.average_s() - half) / half).clamp(0.0, 1.0);
-                let exponent = self.rules.delay_divisor_exponent;
-                1.0 - self.back_off(alpha, srtt_s, exponent, progress.acknowledged_bps, None)
+                let alpha = if self.rules.divides_delay_twice { alpha / self.reactions_per_rtt(srtt_s) } else { alpha };
+                1.0 - self.back_off(alpha, srtt_s, progress.acknowledged_bps, None)
             }
         };
         self.bytes = self.bytes.max(self.least());
@@ -274,19 +278,25 @@ impl Window {
 
     /// Returns the share by which a reaction to the share `alpha` of marked packets reduces the window. `scales` apply
     /// while the queue is nearly empty: near the inflection point, and by jitter.
-    fn back_off(
-        &self,
-        alpha: f64,
-        srtt_s: f64,
-        exponent: i32,
-        acknowledged_bps: Option<f64>,
-        scales: Option<(f64, f64)>,
-    ) -> f64 {
-        let back_off = alpha / 2.0 / (srtt_s / self.rules.reaction_interval_s).max(1.0).powi(exponent);
+    fn back_off(&self, alpha: f64, srtt_s: f64, acknowledged_bps: Option<f64>, scales: Option<(f64, f64)>) -> f64 {
+        let back_off = alpha / 2.0 / self.reactions_per_rtt(srtt_s);
         let is_low = acknowledged_bps.is_some_and(|bps| self.target_bps < LOW_TARGET * bps);
         let low = if is_low { LOW_TARGET_BACK_OFF } else { 1.0 };
         let scale = scales.map_or(1.0, |(inflection, jitter)| inflection.max(0.25) * jitter);
         back_off * low * scale
+    }
+
+    fn reactions_per_rtt(&self, srtt_s: f64) -> f64 {
+        (srtt_s / self.rules.reaction_interval_s).max(1.0)
+    }
+
+    /// Sets the inflection point to the window `before` the report, if the report reduces it.
+    fn set_inflection_by_net_change(&mut self, before: f64) {
+        if self.bytes > before {
+            self.may_set_inflection = true;
+        } else if self.bytes < before && std::mem::take(&mut self.may_set_inflection) {
+            self.inflection = before;
+        }
     }
 
     fn may_grow(&mut self, now: Instant, srtt_s: f64, marked: bool) -> bool {
@@ -309,7 +319,7 @@ impl Window {
         }
         if increment > 0.0 && increment <= room && self.target_bps < self.max_bps {
             self.bytes += increment;
-            self.may_set_inflection = true;
+            self.may_set_inflection |= !self.rules.inflection_by_net_change;
         }
         if self.rules.limits_window_at_max_rate && self.target_bps > NEAR_MAX_RATE * self.max_bps {
             let most = MAX_RATE_HEAD_ROOM * self.max_bps / 8.0 * (srtt_s + self.rules.target_rtt_margin_s);
@@ -319,8 +329,9 @@ impl Window {
 
     /// Returns the increase for `share`, the acknowledged bytes times MSS/`ref_wnd`.
     fn increment(&self, share: f64, rtt_s: f64, scale: f64, post: f64) -> f64 {
+        let short = (rtt_s / VIRTUAL_RTT_S).min(1.0);
         share
-            * (rtt_s / VIRTUAL_RTT_S).min(1.0).powi(self.rules.short_rtt_exponent)
+            * if self.rules.multiplies_short_rtt_twice { short * short } else { short }
             * scale.max(0.25)
             * self.qdelay.growth_scale()
             * (1.0 + self.rules.mul_increase_factor * self.bytes / self.mss * post * scale)

@@ -1,11 +1,11 @@
-//! Comparison of `scream2` with Ericsson's sender, open loop and closed loop.
+//! Comparison of the versions of `scream2` with the implementations, open loop and closed loop.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod closed_loop;
 mod open_loop;
 
 use closed_loop::Delivered;
-use headway_rate::{ControllerOptions, Scream2Options, Scream2Version};
+use headway_rate::{ControllerOptions, Scream2Options, Scream2Version, Status};
 use headway_units::{Dialect, Duration, Instant, Options, Rate};
 use open_loop::Frames;
 
@@ -13,35 +13,51 @@ fn ericsson() -> Scream2Options {
     Scream2Options { version: Scream2Version::Ericsson202607, ..Scream2Options::preset(Dialect::Rfc) }
 }
 
-/// Maximum relative difference.
-const TOLERANCE: f64 = 0.02;
-
-/// Windows and target rates of 600 reports with a queue, losses and marks, in three runs. A target of -1 requests a key
-/// frame, which Ericsson's sender does after losses.
-#[test]
-fn windows_and_targets_of_the_open_loop() {
-    for (column, l4s, frames) in [(0, true, Frames::Each), (2, true, Frames::One), (4, false, Frames::Each)] {
-        // The sender started with a window of 20,000 B, which is 3.2 Mb/s in 50 ms.
-        let options = Scream2Options { l4s, start_rate: Rate::from_bits_per_second(3_200_000), ..ericsson() };
-        let states = open_loop::run(&ControllerOptions::Scream2(options), frames);
-        let lines = include_str!("../data/ericsson-scream2.csv").lines().filter(|line| !line.starts_with('#'));
-        let (mut reports, mut requests) = (0, 0);
-        for (line, state) in lines.zip(&states) {
-            let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
-            let near = |value: u64, expected: f64| {
-                let difference = value as f64 / expected - 1.0;
-                assert!(difference.abs() <= TOLERANCE, "report {reports}: {value} in place of {expected}");
-            };
-            near(state.window.unwrap().count(), fields[column]);
-            if fields[column + 1] < 0.0 {
-                requests += 1;
-            } else {
-                near(state.target_rate.unwrap().bits_per_second(), fields[column + 1]);
-            }
-            reports += 1;
+/// Checks the window and the target rate at each of 600 reports, within a relative difference. The expected values are in
+/// two columns of a table from `column` on. Returns the number of reports without a target rate, which is -1.
+fn compare(states: &[Status], table: &str, column: usize, tolerance: f64) -> usize {
+    let lines: Vec<&str> = table.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!((lines.len(), states.len()), (600, 600));
+    let mut without_target = 0;
+    for (report, (line, state)) in lines.into_iter().zip(states).enumerate() {
+        let mut expected = line.split(',').skip(column).map(|field| field.parse::<f64>().unwrap());
+        let [window, target] = [expected.next().unwrap(), expected.next().unwrap()];
+        let near = |value: u64, expected: f64| {
+            let difference = value as f64 / expected - 1.0;
+            assert!(difference.abs() <= tolerance, "report {report}: {value} in place of {expected}");
+        };
+        near(state.window.unwrap().count(), window);
+        if target < 0.0 {
+            without_target += 1;
+        } else {
+            near(state.target_rate.unwrap().bits_per_second(), target);
         }
-        assert_eq!((reports, requests), (600, 30));
     }
+    without_target
+}
+
+/// Ericsson's sender in three runs with a queue, losses and marks. In 30 reports of each run it requests a key frame in
+/// place of a target rate.
+#[test]
+fn ericssons_sender_in_the_open_loop() {
+    // It started with a window of 20,000 B, which is 3.2 Mb/s in 50 ms.
+    let (start_rate, rtt) = (Rate::from_bits_per_second(3_200_000), Duration::from_millis(50));
+    for (column, l4s, frames) in [(0, true, Frames::Each), (2, true, Frames::One), (4, false, Frames::Each)] {
+        let options = ControllerOptions::Scream2(Scream2Options { l4s, start_rate, ..ericsson() });
+        let states = open_loop::run(&options, frames, Some(rtt));
+        let key_frames = compare(&states, include_str!("../data/ericsson-scream2.csv"), column, 0.02);
+        assert_eq!(key_frames, 30);
+    }
+}
+
+/// A program written from the source of libwebrtc's module.
+#[test]
+fn libwebrtcs_module_in_the_open_loop() {
+    let version = Scream2Version::Libwebrtc202607;
+    let start_rate = Rate::from_bits_per_second(3_200_000);
+    let options = ControllerOptions::Scream2(Scream2Options { version, start_rate, ..ericsson() });
+    let states = open_loop::run(&options, Frames::Each, None);
+    assert_eq!(compare(&states, include_str!("../data/libwebrtc-scream2.csv"), 0, 1e-3), 0);
 }
 
 /// Mean rate of packets delivered between two times, in Mb/s.

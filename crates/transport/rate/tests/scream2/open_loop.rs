@@ -51,10 +51,10 @@ pub(crate) enum Frames {
     One,
 }
 
-/// Drives a sender half, with a first round-trip time of 50 ms. Returns its state at each report.
-pub(crate) fn run(options: &ControllerOptions, frames: Frames) -> Vec<Status> {
+/// Drives a sender half that knows the round-trip time `rtt` at the start. Returns its state at each report.
+pub(crate) fn run(options: &ControllerOptions, frames: Frames, rtt: Option<Duration>) -> Vec<Status> {
     let mut context = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "open loop"));
-    context.rtt = Some(Duration::from_millis(50));
+    context.rtt = rtt;
     let mut sender = Sender::new(options, context);
     let packets = packets();
     let (mut sent, mut reported, mut states) = (0, 0, vec![]);
