@@ -71,7 +71,7 @@ pub(crate) fn run(options: &ControllerOptions, frames: Frames, rtt: Option<Durat
             sent += 1;
         }
         let arrived = |number: &usize| packets[*number].arrival_us.is_some_and(|at| at <= clock_us);
-        let newest = (reported..packets.len()).filter(arrived).next_back().unwrap();
+        let newest = (reported..packets.len()).rfind(arrived).unwrap();
         let held_us = |number: usize| clock_us - packets[number].arrival_us.unwrap();
         let state = |number: usize| {
             if !arrived(&number) {

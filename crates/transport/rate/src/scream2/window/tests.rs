@@ -65,7 +65,6 @@ fn reductions_by_marks() {
             1.0 - window.back_off(
                 input[0],
                 input[1],
-                1,
                 None,
                 (row[0][3] == Value::Bool(true)).then_some((input[2], 1.0)),
             ),
