@@ -260,6 +260,29 @@ fn limits_of_ericssons_window() {
     near(window.bytes, 1.5 * 1e6 / 8.0 * 0.1);
 }
 
+/// Ericsson's sender lets the window grow each 30 ms and with each frame. In its target rate, a round-trip time is at most
+/// 200 ms: 8 * 100 kB * 0.98 / 1.1 per 200 ms.
+#[test]
+fn growth_and_rate_of_ericssons_window() {
+    let mut window = window_of(Scream2Version::Ericsson202607, true, 20_000.0, 1e9);
+    let mut grows = |ms: u64, frame| {
+        let before = window.bytes;
+        if frame {
+            window.on_frame(1.0);
+        }
+        window.on_report(Instant::from_millis(1000 + ms), 0.05, &progress(0, 0, 0.0));
+        window.bytes > before
+    };
+    assert_eq!(
+        [grows(0, false), grows(10, false), grows(20, true), grows(30, false), grows(50, false)],
+        [true, false, true, false, true]
+    );
+    window.start(100_000.0, 0.3);
+    near(window.target_bps, 8.0 * 100_000.0 * 1000.0 / 1020.0 / 1.1 / 0.2);
+    window.on_frame(1.25);
+    near(window.target_bps, 8.0 * 100_000.0 * 1000.0 / 1020.0 / 1.1 / 0.2 / 1.25);
+}
+
 /// libwebrtc: a mark to which the window does not react lets it not grow. An increase is multiplied by the square of the
 /// round-trip time over 25 ms, and cut at MSS + 1.1 times the bytes in flight.
 #[test]
