@@ -48,7 +48,7 @@ pub use report::{
     Arrival, CcfbBlock, CcfbError, CcfbLog, CcfbPacket, Feedback, LossForm, LossInterval, Losses, NumReports, Own,
     Report, ReportForm, Run, TfrcReport, TimedArrival, TimedReport,
 };
-pub use scream2::{Scream2Options, Scream2Receiver, Scream2Sender};
+pub use scream2::{Scream2Options, Scream2Receiver, Scream2Sender, Scream2Version};
 pub use spacing::{Damping, Shorten, SpacingOptions, SpacingReceiver, SpacingRtt, SpacingSender, WhenLimited};
 pub use spacing_equation::SpacingEquationOptions;
 pub use spacing_fixed::{Apart, SpacingFixedOptions, SpacingFixedSender};

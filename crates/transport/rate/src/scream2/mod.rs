@@ -10,24 +10,39 @@
 //! target rate     8 ref_wnd/s_rtt, reduced by 17 % and more
 //! ```
 //!
-//! [`window`] is the algorithm. Differences from the draft:
+//! [`window`] is the algorithm. [`rules`] has the constants and rules of each version: the draft, Ericsson's sender and
+//! libwebrtc's module. Differences from the draft, in all versions:
 //!
 //! - **The base of the queue delay** is a line, not a minimum, so that a skew of the clocks does not count as a queue.
 //! - **Without reports**, which the draft leaves undefined: if none arrives for a retransmission timeout (RFC 6298) and
 //!   200 ms, the window shrinks as by a loss. The sender forgets what is in flight and sends one packet per 200 ms or
 //!   round trip, until a report arrives.
-//! - **Start**, which the draft leaves undefined: `start_rate` times the first round-trip time, at least the draft's
-//!   minimum of 3000 B.
-//! - **Losses** are those of three later packets (RFC 5681), not of a time. The draft states no initial reordering
-//!   window.
-//! - The optional parts are left out: jitter reduction, the threshold of the loss rate, the policer, relaxed pacing
-//!   without `max_rate`, clock drift, competing flows, and the two corrections per frame.
+//! - **Start**, which the draft leaves undefined: `start_rate` times the first round-trip time, at least the minimum
+//!   window of the version.
+//! - **Losses** are those of three later packets (RFC 5681), not of a time, except in Ericsson's version. The draft
+//!   states no initial reordering window.
+//! - **The MSS** is the size of the largest datagram.
+//! - **Optional parts of the draft** that a version has: relaxed pacing in the draft's; jitter reduction, the threshold of
+//!   the loss rate and the correction for frames that wait in Ericsson's. No version has the policer, the repetition of
+//!   the base delay, competing flows, the correction for the deviation of frame sizes, or several streams.
 
+mod frames;
+mod losses;
 mod options;
+mod queue_delay;
 mod receiver;
+mod rtt;
+mod rules;
 mod sender;
 mod window;
 
-pub use options::Scream2Options;
+use headway_units::{Duration, Instant};
+
+pub use options::{Scream2Options, Scream2Version};
 pub use receiver::Scream2Receiver;
 pub use sender::Scream2Sender;
+
+/// Returns whether `interval_s` has passed since `last`.
+fn is_due(last: Option<Instant>, now: Instant, interval_s: f64) -> bool {
+    last.is_none_or(|last| now.since(last) >= Duration::from_secs_f64(interval_s))
+}

@@ -8,24 +8,42 @@ use headway_units::{Dialect, Duration, OptionError, Options, Rate, check_range};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Scream2Options {
+    /// Draft or implementation whose rules and constants apply.
+    pub version: Scream2Version,
     /// Whether packets are sent as ECT(1), and a mark reduces the window by the share of marked packets (RFC 9331).
     /// Otherwise packets are sent as ECT(0), and a mark reduces the window by a fifth.
     pub l4s: bool,
     /// Queue delay at which the window shrinks, by half per round trip at most; it begins to shrink at half of it. From
     /// 5ms to 1s.
     pub queue_delay_target: Duration,
-    /// Rate of the first window, which is this rate times the first round-trip time, and at least 3000 B. At least
-    /// 1kbps.
+    /// Rate of the first window, which is this rate times the first round-trip time, and at least the minimum window
+    /// (3000 B in the draft). At least 1kbps.
     pub start_rate: Rate,
-    /// Maximum rate of the media. Near it, packets are sent faster than the media rate by up to a factor of six. At
-    /// least 1kbps; without it, there is no maximum.
+    /// Maximum rate of the media. With the draft's rules, packets are sent faster than the media rate by up to a factor
+    /// of six near it. At least 1kbps; without it, there is no maximum.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
+}
+
+/// Draft or implementation of SCReAM v2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
+pub enum Scream2Version {
+    /// draft-ietf-ccwg-rfc8298bis-screamv2-01 of July 2026, without its optional parts.
+    #[cfg_attr(feature = "schema", serde(rename = "draft-01"))]
+    Draft01,
+    /// Sender of Ericsson of July 2026 (EricssonResearch/scream).
+    #[cfg_attr(feature = "schema", serde(rename = "ericsson-2026-07"))]
+    Ericsson202607,
+    /// Module of libwebrtc of July 2026, which Chromium has.
+    #[cfg_attr(feature = "schema", serde(rename = "libwebrtc-2026-07"))]
+    Libwebrtc202607,
 }
 
 impl Options for Scream2Options {
     fn preset(_: Dialect) -> Self {
         Self {
+            version: Scream2Version::Draft01,
             l4s: true,
             queue_delay_target: Duration::from_millis(60),
             start_rate: Rate::from_bits_per_second(300_000),

@@ -1,7 +1,12 @@
 //! Sender half of `scream2`.
 
+use super::frames::Frames;
+use super::losses::LateLosses;
 use super::options::Scream2Options;
-use super::window::{BYTES_IN_FLIGHT_HEAD_ROOM, Progress, Reduction, Window};
+use super::queue_delay::Delays;
+use super::rtt::SmoothedRtt;
+use super::rules::{DelaySample, HoldRule, Rules};
+use super::window::{Progress, Reduction, Window};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::one_way::FloorLine;
 use crate::report::{Feedback, Report};
@@ -9,11 +14,6 @@ use crate::toolbox::{Flight, Pacer, PacketOutcome, Rto, RtoRules, probe_interval
 use headway_units::{Bytes, Duration, Ecn, Instant, Rate, RtoFloor};
 use std::collections::VecDeque;
 
-/// Gain of the smoothed round-trip time (RFC 6298 section 2), and its gain downwards while the window is not used. Small
-/// round trips of an application-limited flow would raise the media rate.
-const SRTT_G: f64 = 1.0 / 8.0;
-const SRTT_G_UNUSED: f64 = 1.0 / 1024.0;
-const MIN_SRTT_S: f64 = 1e-3;
 /// Maximum number of packets in flight that are recorded.
 const CAPACITY: usize = 1 << 14;
 /// Minimum time without reports after which the window shrinks, and the maximum with back-off.
@@ -21,27 +21,43 @@ const MIN_TIMEOUT: Duration = Duration::from_millis(200);
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time that a late packet may make up.
 const CREDIT: Duration = Duration::from_millis(1);
+/// Gain of the mean time for which the receiver holds reports.
+const HOLD_G: f64 = 1.0 / 8.0;
+/// Interval of the acknowledged rate, in ticks: 100 ms.
+const RATE_TICKS: u128 = 6553;
 
 /// Sender half of `scream2`.
 #[derive(Debug)]
 pub struct Scream2Sender {
+    rules: Rules,
     ecn: Ecn,
     start_bps: f64,
     mss: f64,
     /// Bytes of headers per packet, which count in the window and the rates.
     header: f64,
     window: Window,
-    srtt_s: Option<f64>,
+    rtt: SmoothedRtt,
+    /// Mean time for which the receiver holds reports, if it counts in the rates, in s.
+    hold_s: Option<f64>,
     rto: Rto,
     /// Line below the one-way delays. The height of a delay above it is the queue delay.
     floor: FloorLine,
     flight: Flight,
+    late_losses: LateLosses,
+    /// Arrival times and delays in ns of the packets in a report, newest first.
+    arrivals: Vec<(Instant, i64)>,
+    /// Bytes acknowledged since this time, and the rate before it in bit/s.
+    acknowledged: (f64, Option<Instant>, Option<f64>),
+    frames: Frames,
+    /// Packet of the last query.
+    next: Next,
     /// Numbers and sizes of the data packets above the greatest number acknowledged.
     unacknowledged: VecDeque<(u64, f64)>,
     in_flight: f64,
-    /// Maximum of `in_flight` in this round trip and the previous one, and the start of this one.
+    /// Maximum of `in_flight` in this interval and the previous one, and the start of this one.
     peaks: [f64; 2],
     round: Instant,
+    started: Instant,
     pacer: Pacer,
     /// Time at which the sender concludes that no report arrives, if packets are in flight.
     timeout: Option<Instant>,
@@ -55,13 +71,16 @@ impl Scream2Sender {
         let header = context.header.count() as f64;
         let mss = context.packet_size.count().max(1) as f64 + header;
         let max_bps = options.max_rate.map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64);
+        let rules = Rules::of(options.version);
         let mut sender = Self {
+            rules,
             ecn: if options.l4s { Ecn::Ect1 } else { Ecn::Ect0 },
             start_bps: options.start_rate.bits_per_second() as f64,
             mss,
             header,
-            window: Window::new(options.l4s, mss, options.queue_delay_target, max_bps),
-            srtt_s: None,
+            window: Window::new(rules, options.l4s, mss, options.queue_delay_target, max_bps, context.now),
+            rtt: SmoothedRtt::new(&rules, context.now),
+            hold_s: None,
             rto: Rto::new(RtoRules {
                 initial: Duration::from_secs(1),
                 least: MIN_TIMEOUT,
@@ -71,16 +90,22 @@ impl Scream2Sender {
             }),
             floor: FloorLine::default(),
             flight: Flight::new(CAPACITY),
+            late_losses: LateLosses::default(),
+            arrivals: Vec::new(),
+            acknowledged: (0.0, None, None),
+            frames: Frames::new(&rules),
+            next: Next::default(),
             unacknowledged: VecDeque::new(),
             in_flight: 0.0,
             peaks: [0.0; 2],
             round: context.now,
+            started: context.now,
             pacer: Pacer::new(CREDIT),
             timeout: None,
             silent_since: None,
             setbacks: Setbacks::default(),
         };
-        context.rtt.into_iter().for_each(|rtt| sender.sample(rtt));
+        context.rtt.into_iter().for_each(|rtt| sender.sample(context.now, rtt, Duration::ZERO));
         sender
     }
 
@@ -88,23 +113,29 @@ impl Scream2Sender {
         self.peaks[0].max(self.peaks[1])
     }
 
-    /// Adds a round-trip sample. The first one determines the first window.
-    fn sample(&mut self, rtt: Duration) {
+    /// Adds a round-trip sample and the time for which the receiver held the report. The first one determines the first
+    /// window.
+    fn sample(&mut self, now: Instant, rtt: Duration, hold: Duration) {
         self.rto.sample(rtt);
-        let sample_s = rtt.as_secs_f64().max(MIN_SRTT_S);
-        let Some(srtt_s) = self.srtt_s else {
-            self.srtt_s = Some(sample_s);
-            self.window.start(self.start_bps * sample_s / 8.0, sample_s);
-            return;
-        };
-        let unused = self.mss + BYTES_IN_FLIGHT_HEAD_ROOM * self.peak() < self.window.bytes();
-        let gain = if unused && sample_s < srtt_s { SRTT_G_UNUSED } else { SRTT_G };
-        self.srtt_s = Some(srtt_s + gain * (sample_s - srtt_s));
+        let unused = self.mss + self.rules.bytes_in_flight_head_room * self.peak() < self.window.bytes();
+        let (mut sample_s, hold_s) = (rtt.as_secs_f64(), hold.as_secs_f64());
+        match self.rules.hold {
+            HoldRule::Ignored => {}
+            HoldRule::InRtt => sample_s += hold_s,
+            HoldRule::InRate if unused && self.hold_s.is_some() => {}
+            HoldRule::InRate => self.hold_s = Some(self.hold_s.map_or(hold_s, |mean| mean + HOLD_G * (hold_s - mean))),
+        }
+        if self.rtt.add(now, sample_s, unused) {
+            let rtt_s = self.rtt.get().unwrap_or_default() + self.hold_s.unwrap_or_default();
+            self.window.start(self.start_bps * rtt_s / 8.0, rtt_s);
+        }
     }
 
-    /// Starts a new round trip if the last one has ended.
+    /// Starts a new interval of the bytes in flight if the last one has ended.
     fn turn_round(&mut self, now: Instant, srtt_s: f64) {
-        if now.since(self.round).as_secs_f64() >= srtt_s {
+        let interval_s = if self.rules.peak_per_rtt { srtt_s } else { 0.0 };
+        let is_over = now.since(self.round).as_secs_f64() >= interval_s.max(self.rules.peak_interval_s);
+        if is_over && now.since(self.started).as_secs_f64() >= self.rules.first_peak_s {
             self.peaks = [self.in_flight, self.peaks[0]];
             self.round = now;
         }
@@ -123,14 +154,48 @@ impl Scream2Sender {
     /// Returns the time from a packet that is sent now to the next one, in s.
     fn gap_s(&self, now: Instant, size: f64) -> f64 {
         if let Some(since) = self.silent_since {
-            return probe_interval(now.since(since), self.srtt_s.map(Duration::from_secs_f64)).as_secs_f64();
+            return probe_interval(now.since(since), self.rtt.get().map(Duration::from_secs_f64)).as_secs_f64();
         }
-        8.0 * size / self.srtt_s.map_or(self.start_bps, |_| self.window.pace_bps())
+        8.0 * size / self.rtt.get().map_or(self.start_bps, |_| self.window.pace_bps() * self.frames.pacing())
+    }
+
+    /// Returns the queue delays of the packets in a report.
+    fn delays(&mut self) -> Option<Delays> {
+        let newest = *self.arrivals.first()?;
+        if self.rules.delays == DelaySample::Newest {
+            let newest_s = self.floor.add(newest.0, newest.1) / 1e9;
+            return Some(Delays { newest_s, shortest_s: newest_s, longest_s: newest_s });
+        }
+        let mut delays = Delays { newest_s: 0.0, shortest_s: f64::INFINITY, longest_s: 0.0 };
+        for (arrived, delay) in self.arrivals.iter().rev() {
+            delays.newest_s = self.floor.add(*arrived, *delay) / 1e9;
+            delays.shortest_s = delays.shortest_s.min(delays.newest_s);
+            delays.longest_s = delays.longest_s.max(delays.newest_s);
+        }
+        Some(delays)
+    }
+
+    /// Updates the rate at which packets are acknowledged, before a packet is sent.
+    fn update_acknowledged_rate(&mut self, now: Instant) {
+        let (bytes, since, _) = self.acknowledged;
+        let Some(since) = since else {
+            self.acknowledged.1 = Some(now);
+            return;
+        };
+        if ticks(now).saturating_sub(ticks(since)) > RATE_TICKS {
+            self.acknowledged = (0.0, Some(now), Some(8.0 * bytes / now.since(since).as_secs_f64()));
+        }
     }
 }
 
+/// Returns a time in ticks of 1/65536 s, the resolution of times in Ericsson's sender.
+fn ticks(at: Instant) -> u128 {
+    u128::from(at.as_nanos()) * 65_536 / 1_000_000_000
+}
+
 impl SenderHalf for Scream2Sender {
-    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
+        self.next = *next;
         if self.silent_since.is_none() && self.in_flight > 0.0 && self.in_flight >= self.window.max_in_flight() {
             return Permit::Blocked;
         }
@@ -141,6 +206,14 @@ impl SenderHalf for Scream2Sender {
         self.flight.send(now, sending.number, sending.data.then_some(sending.size));
         if sending.data {
             let size = sending.size.count() as f64 + self.header;
+            self.update_acknowledged_rate(now);
+            self.window.on_send(now);
+            if self.rules.finds_losses_by_time {
+                self.late_losses.on_send(now, sending.number, self.next.age);
+            }
+            if self.frames.on_send(now, &self.next, self.window.target_bps()) {
+                self.window.on_frame(self.frames.divisor());
+            }
             if self.unacknowledged.len() >= CAPACITY {
                 let removed = self.unacknowledged.pop_front();
                 self.in_flight -= removed.map_or(0.0, |(_, size)| size);
@@ -161,28 +234,48 @@ impl SenderHalf for Scream2Sender {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let Report::Timed(report) = feedback.report else { return };
         self.silent_since = None;
-        feedback.rtt_sample.into_iter().for_each(|rtt| self.sample(rtt));
-        let mut progress = Progress { max_in_flight: self.peak(), ..Progress::default() };
+        let mut progress = Progress::default();
         let header = self.header;
         let mut newest = None;
+        self.arrivals.clear();
+        let (arrivals, late_losses, by_time) =
+            (&mut self.arrivals, &mut self.late_losses, self.rules.finds_losses_by_time);
         self.flight.report_timed(feedback.acknowledged, &report, |update| {
             let size = update.size.count() as f64 + header;
-            progress.lost |= update.outcome == PacketOutcome::Lost;
             let received = matches!(update.outcome, PacketOutcome::Received | PacketOutcome::Marked);
             let marked = matches!(update.outcome, PacketOutcome::Marked | PacketOutcome::MarkedLater);
+            match update.outcome {
+                PacketOutcome::Lost if by_time => late_losses.add(update.number, update.sent),
+                PacketOutcome::Lost => progress.lost += 1,
+                _ => {}
+            }
             progress.packets += u64::from(received);
             progress.marked_packets += u64::from(marked);
             progress.marked_bytes += if marked { size } else { 0.0 };
             // Reports are in the order of numbers, newest first.
-            newest = newest.or(update.arrived.map(|arrived| (arrived, update.sent)));
+            if received {
+                newest = newest.or(Some((update.number, update.sent)));
+            }
+            if let Some(arrived) = update.arrived {
+                arrivals.push((arrived, arrived.as_nanos().wrapping_sub(update.sent.as_nanos()).cast_signed()));
+            }
         });
-        progress.qdelay_s = newest.map(|(arrived, sent)| {
-            let delay = arrived.as_nanos().wrapping_sub(sent.as_nanos()).cast_signed();
-            self.floor.add(arrived, delay) / 1e9
-        });
+        if let Some((number, sent)) = newest.filter(|_| by_time) {
+            progress.lost += self.late_losses.on_arrival(number, sent);
+        }
+        if let Some(rtt) = feedback.rtt_sample {
+            let hold = newest.map_or(Duration::ZERO, |(_, sent)| now.since(sent).saturating_sub(rtt));
+            self.sample(now, rtt, hold);
+        }
+        progress.delays = self.delays();
+        progress.max_in_flight = self.peak();
         progress.bytes = self.acknowledge(feedback.acknowledged);
+        self.acknowledged.0 += progress.bytes;
+        progress.acknowledged_bps = self.acknowledged.2.filter(|_| self.rules.spares_low_target);
+        progress.hold_s = self.hold_s.unwrap_or_default();
+        progress.rtt_falls = self.rtt.falls();
         self.timeout = (!self.unacknowledged.is_empty()).then(|| now + self.rto.timeout());
-        let Some(srtt_s) = self.srtt_s else { return };
+        let Some(srtt_s) = self.rtt.get() else { return };
         let reduction = self.window.on_report(now, srtt_s, &progress);
         self.setbacks.loss_events += u64::from(matches!(reduction, Some(Reduction::Loss | Reduction::Mark)));
         self.turn_round(now, srtt_s);
@@ -195,10 +288,11 @@ impl SenderHalf for Scream2Sender {
         }
         self.setbacks.timeouts += 1;
         self.silent_since = self.silent_since.or(Some(now));
-        if let Some(srtt_s) = self.srtt_s {
+        if let Some(srtt_s) = self.rtt.get() {
             self.window.on_silence(now, srtt_s);
         }
         self.flight.clear();
+        self.late_losses.clear();
         self.unacknowledged.clear();
         (self.in_flight, self.peaks) = (0.0, [0.0; 2]);
         self.rto.back_off();
@@ -219,14 +313,14 @@ impl SenderHalf for Scream2Sender {
 
     fn status(&self) -> Status {
         let mut status = Status::default();
-        if self.srtt_s.is_some() {
+        if self.rtt.get().is_some() {
             let rate = |bps: f64| Rate::from_bits_per_second(bps as u64);
             let data_share = (self.mss - self.header) / self.mss;
             status.target_rate = Some(rate(self.window.target_bps() * data_share));
             status.pacing_rate = Some(rate(self.window.pace_bps() * data_share));
         }
         status.window = Some(Bytes::new(self.window.bytes() as u64));
-        status.rtt = self.srtt_s.map(Duration::from_secs_f64);
+        status.rtt = self.rtt.get().map(Duration::from_secs_f64);
         status
     }
 }
