@@ -13,9 +13,18 @@ const MAX_BPS: u64 = 2_000_000;
 
 /// Controllers with a maximum rate, and the factor by which they may pace above it.
 fn controllers() -> impl Strategy<Value = (ControllerOptions, u64)> {
-    prop::sample::select(vec![("nada", 1), ("scream2", 6)]).prop_map(|(kind, factor)| {
+    let kinds = vec![
+        ("nada", None, 1),
+        ("scream2", Some("draft-01"), 6),
+        ("scream2", Some("ericsson-2026-07"), 6),
+        ("scream2", Some("libwebrtc-2026-07"), 6),
+    ];
+    prop::sample::select(kinds).prop_map(|(kind, version, factor)| {
         let mut options = serde_json::to_value(ControllerOptions::preset(kind, Dialect::Rfc).unwrap()).unwrap();
         options.as_object_mut().unwrap().remove("kind");
+        if let Some(version) = version {
+            options["version"] = version.into();
+        }
         options["max_rate"] = serde_json::json!(format!("{MAX_BPS}bps"));
         let options = ControllerOptions::deserialize(kind, options).unwrap();
         options.check().unwrap();
