@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Every controller has valid default options, and a CCID of its own or one for the same reports.
+    /// Every controller has valid default options. Controllers that share a CCID have the same reports.
     #[test]
     fn each_controller_has_a_ccid_and_valid_options() {
         let mut reports = BTreeMap::new();

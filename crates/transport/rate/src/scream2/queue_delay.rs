@@ -7,7 +7,7 @@ use headway_units::Instant;
 const QDELAY_AVG_G: f64 = 0.25;
 const JITTER_MIN_MAX_G: f64 = 1.0 / 16.0;
 const JITTER_G: f64 = 1.0 / 32.0;
-/// Jitter that has the greatest effect, in s. Twice of it is the limit of a sample.
+/// Jitter that has the greatest effect, in s. Samples are limited to twice this value.
 const JITTER_THRESHOLD_S: f64 = 0.01;
 /// Round trips after which the slow minimum is updated, and its gain upwards.
 const SLOW_MINIMUM_RTTS: f64 = 100.0;
