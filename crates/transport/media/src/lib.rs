@@ -35,7 +35,7 @@ pub use source::capture::{
 };
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
-pub use source::encoder::{Encoder, EncoderOptions};
+pub use source::encoder::{Encoder, EncoderCounts, EncoderOptions};
 pub use source::encodings::{Encodings, EncodingsOptions};
 pub use source::exponential::ExponentialOptions;
 pub use source::ftp::{Ftp, FtpOptions};

@@ -37,7 +37,7 @@ use crate::Trace;
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{WriteSize, check_lifetime};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, unused_unless};
-pub use model::Encoder;
+pub use model::{Encoder, EncoderCounts};
 
 /// Options of the source `encoder`, video that follows the rate of its transport.
 #[derive(Clone, Debug, PartialEq)]

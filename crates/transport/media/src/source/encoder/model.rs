@@ -24,7 +24,36 @@ pub struct Encoder {
     next: Instant,
     stop: Instant,
     random: Random,
-    skipped_frames: u64,
+    counts: EncoderCounts,
+    window: Window,
+}
+
+/// Counts of an encoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EncoderCounts {
+    /// Captured frames: written or skipped.
+    pub captured_frames: u64,
+    /// Captured frames that were not written because too much data waited.
+    pub skipped_frames: u64,
+    /// Changes of the rate.
+    pub rate_changes: u64,
+    /// Bursts that followed a change of the rate.
+    pub bursts: u64,
+    /// Bytes of the frames.
+    pub written_bytes: u64,
+    /// Bytes above the rate of the transport, in consecutive windows of at least 1 s. The accepted rate counts if the
+    /// transport has none.
+    pub bytes_above_target: f64,
+}
+
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// Window of [`EncoderCounts::bytes_above_target`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    end: Instant,
+    written: f64,
+    allowed: f64,
 }
 
 /// Rest of a burst.
@@ -63,7 +92,8 @@ impl Encoder {
             next: context.start,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
             random: context.random,
-            skipped_frames: 0,
+            counts: EncoderCounts::default(),
+            window: Window::default(),
         };
         encoder.start_burst();
         Ok(encoder)
@@ -75,10 +105,15 @@ impl Encoder {
         self.rate
     }
 
-    /// Returns the number of captured frames that were not written because too much data waited.
+    /// Returns the counts since the start or the last [`restart_counts`](Self::restart_counts).
     #[must_use]
-    pub const fn skipped_frames(&self) -> u64 {
-        self.skipped_frames
+    pub const fn counts(&self) -> EncoderCounts {
+        self.counts
+    }
+
+    /// Counts from zero again.
+    pub fn restart_counts(&mut self) {
+        (self.counts, self.window) = (EncoderCounts::default(), Window::default());
     }
 
     /// Sets the state of the transport for the next frame.
@@ -96,11 +131,14 @@ impl Encoder {
             self.request(created);
             let size_deviation = self.options.size_scale * draw::laplace(&mut self.random);
             let interval_deviation = self.options.interval_scale * draw::laplace(&mut self.random);
-            self.next += interval(self.options.frame_interval, interval_deviation);
+            let interval = interval(self.options.frame_interval, interval_deviation);
+            self.next += interval;
+            self.counts.captured_frames += 1;
+            self.count_allowed(created, interval);
             let rate = self.rate.bits_per_second() as f64;
             let traced = self.ladder.as_mut().map(|ladder| ladder.next(rate));
             if self.skips() {
-                self.skipped_frames += 1;
+                self.counts.skipped_frames += 1;
                 continue;
             }
             let burst = self.burst.next();
@@ -110,8 +148,21 @@ impl Encoder {
                 (None, Some(bytes)) => (bytes, self.kind(false)),
                 (None, None) => self.steady(size_deviation),
             };
+            let bytes = limited(bytes);
+            self.counts.written_bytes += bytes.count();
+            self.window.written += bytes.count() as f64;
             return Some(self.write(created, bytes, kind));
         }
+    }
+
+    /// Adds what the rate of the transport allows in the interval that begins with a frame.
+    fn count_allowed(&mut self, now: Instant, interval: Duration) {
+        if now >= self.window.end {
+            self.counts.bytes_above_target += (self.window.written - self.window.allowed).max(0.0);
+            self.window = Window { end: now + WINDOW, ..Window::default() };
+        }
+        let rate = self.transport.target_rate.unwrap_or(self.rate);
+        self.window.allowed += rate.bits_per_second() as f64 * interval.as_secs_f64() / 8.0;
     }
 
     /// Accepts the rate of the transport, unless the encoder still reacts to a previous one.
@@ -125,7 +176,9 @@ impl Encoder {
         let change = (request.bits_per_second() as f64 - before).abs() / before;
         self.rate = request;
         self.deaf_until = now + self.options.reaction;
-        if change > self.options.burst_change {
+        self.counts.rate_changes += 1;
+        if change > self.options.burst_change && self.options.burst_frames > 0 {
+            self.counts.bursts += 1;
             self.start_burst();
         }
     }
@@ -165,9 +218,9 @@ impl Encoder {
         }
     }
 
-    fn write(&self, created: Instant, bytes: f64, kind: MediaKind) -> Write {
+    fn write(&self, created: Instant, bytes: Bytes, kind: MediaKind) -> Write {
         Write {
-            size: WriteSize::Payload(limited(bytes)),
+            size: WriteSize::Payload(bytes),
             kind,
             priority: if kind == MediaKind::VideoI { self.options.key_priority } else { self.options.priority },
             created,

@@ -225,7 +225,7 @@ fn frames_are_skipped_while_too_much_data_waits() {
                 encoder.poll(encoder.poll_timeout()?)
             })
             .collect();
-        (frames, encoder.skipped_frames())
+        (frames, encoder.counts().skipped_frames)
     };
     let (all, none) = run([0; 6]);
     let (fewer, skipped) = run([0, 12_501, 90_000, 12_500, 0, 0]);
@@ -237,7 +237,29 @@ fn frames_are_skipped_while_too_much_data_waits() {
     let mut encoder = start(&skipping, 4);
     encoder.follow(TransportState { target_rate: None, waiting: Bytes::new(90_000) });
     let late = std::iter::from_fn(|| encoder.poll(START + Duration::from_secs(1))).count() as u64;
-    assert_eq!((encoder.skipped_frames(), late > 20), (1, true));
+    assert_eq!((encoder.counts().skipped_frames, late > 20), (1, true));
+}
+
+/// The target falls from 1 Mb/s to 200 kb/s at 2 s, which allows 25000 B in a window. The encoder reacts at 2.5 s and has
+/// 500 kb/s, its minimum.
+#[test]
+fn bytes_above_the_target_are_counted_in_windows() {
+    let slow = exact(|o| {
+        (o.min_rate, o.burst_frames, o.reaction) = (kbps(500), 0, Duration::from_millis(2500));
+    });
+    let mut encoder = start(&slow, 1);
+    let rate = |ms| if ms < 2000 { 1000 } else { 200 };
+    let above = |encoder: &mut Encoder, count| {
+        let _ = frames(encoder, count, rate);
+        encoder.counts().bytes_above_target
+    };
+    assert!(above(&mut encoder, 101) < 1e-6, "two windows at the target");
+    // 25 frames of 2500 B and 25 of 1250 B.
+    assert!((above(&mut encoder, 50) - (62_500.0 + 31_250.0 - 25_000.0)).abs() < 1e-6);
+    let counts = encoder.counts();
+    assert_eq!((counts.captured_frames, counts.rate_changes, counts.bursts), (151, 1, 0));
+    encoder.restart_counts();
+    assert_eq!(encoder.counts(), EncoderCounts::default());
 }
 
 #[test]
@@ -485,7 +507,11 @@ proptest! {
             prop_assert!((o.min_rate..=o.max_rate).contains(&encoder.rate()));
             writes.extend(write);
         }
-        prop_assert_eq!(captured, writes.len() as u64 + encoder.skipped_frames());
+        let counts = encoder.counts();
+        prop_assert_eq!(captured, writes.len() as u64 + counts.skipped_frames);
+        prop_assert_eq!((captured, writes.iter().map(bytes).sum::<u64>()), (counts.captured_frames, counts.written_bytes));
+        prop_assert!(counts.bursts <= counts.rate_changes && counts.rate_changes <= captured);
+        prop_assert!((0.0..=counts.written_bytes as f64).contains(&counts.bytes_above_target));
         prop_assert!(writes.windows(2).all(|pair| pair[0].created < pair[1].created));
         let WriteSize::Payload(largest) = o.largest_write(None).unwrap() else { panic!() };
         prop_assert!(writes.iter().all(|write| (10..=largest.count()).contains(&bytes(write))));
