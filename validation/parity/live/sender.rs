@@ -3,6 +3,7 @@
 use crate::application::Application;
 use crate::meters::Meters;
 use crate::time::Time;
+use headway_media::TransportState;
 use headway_net::{Connection, Endpoint, Event, Media};
 use headway_units::{Duration, Instant};
 use std::net::SocketAddr;
@@ -52,7 +53,9 @@ pub(crate) fn send(
         if time.is_over(now) || application.has_stopped(now) {
             break;
         }
-        application.source.follow(|| connection.encoding_rate());
+        application
+            .source
+            .follow(|| TransportState { target_rate: connection.encoding_rate(), waiting: connection.waiting() });
         if let Err(why) = send_due(now, &mut application, &connection, meters) {
             sent.failure = Some(why);
             return sent;

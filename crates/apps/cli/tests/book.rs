@@ -30,7 +30,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("cargo", 1),
     ("cargo-mutants", 3),
     ("cluster", 3),
-    ("ffmpeg", 1),
+    ("ffmpeg", 2),
     ("minutes", 6),
     ("namespaces", 13),
     ("nightly", 1),

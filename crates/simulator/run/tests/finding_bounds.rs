@@ -109,6 +109,8 @@ fn flow(name: &str) -> FlowSummary {
         mos: None,
         late_ratio: BTreeMap::new(),
         frames: BTreeMap::new(),
+        display: None,
+        encoder: None,
         rate_cov: None,
         retransmitted_packets: None,
         timeouts: None,

@@ -200,7 +200,7 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
         }
         if flow.source.follows_rate() && flow.transport.controller().is_none() {
             let message = format!(
-                "{} reports no rate for the encodings to follow: give the flow a transport with a rate controller, \
+                "{} reports no rate for the source to follow: give the flow a transport with a rate controller, \
                  such as udpm, or a source such as cbr",
                 flow.transport.kind()
             );

@@ -808,7 +808,7 @@ fn durations_of_transports_have_sensible_ranges() {
     }
 }
 
-/// Encodings follow the rate of a controller. Over DCCP, the ladder of UDPm must fit into the value of a feature (RFC
+/// Encodings and an encoder follow the rate of a controller. Over DCCP, the ladder of UDPm must fit into the value of a feature (RFC
 /// 4340 sections 5.8 and 6.1).
 #[test]
 fn encodings_and_ladders_need_a_transport_that_carries_them() {
@@ -819,8 +819,10 @@ fn encodings_and_ladders_need_a_transport_that_carries_them() {
     };
     let encodings = "{ kind = \"encodings\" }";
     for kind in ["udp", "tcp-reno"] {
-        let error = wrong(&format!("{{ kind = \"{kind}\" }}"), encodings).unwrap_err();
-        assert!(error.contains(&format!("{kind} reports no rate for the encodings to follow")), "{error}");
+        for source in [encodings, "{ kind = \"encoder\" }"] {
+            let error = wrong(&format!("{{ kind = \"{kind}\" }}"), source).unwrap_err();
+            assert!(error.contains(&format!("{kind} reports no rate for the source to follow")), "{error}");
+        }
     }
     for kind in ["\"udpm\"", "\"tfrc\"", "\"dccp\", ccid = 248", "\"dccp\", ccid = 3"] {
         assert_eq!(wrong(&format!("{{ kind = {kind} }}"), encodings), Ok(()), "{kind}");

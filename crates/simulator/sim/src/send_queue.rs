@@ -56,6 +56,11 @@ impl SendQueue {
         Bytes::new(self.cut.datagram.count() - self.cut.header.count())
     }
 
+    /// Returns the size of the data of all waiting packets of writes, without headers.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.waiting.bytes()
+    }
+
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut Meter<'_>) {
         for media in write.packets(&self.cut, &mut self.framing) {
             let data = meter.data(&media);

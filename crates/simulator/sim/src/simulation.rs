@@ -16,6 +16,7 @@ use crate::packet::Body;
 use crate::series::Series;
 use headway_engine::{Actor, Class, Moment};
 use headway_link::Handle;
+use headway_media::Source;
 use headway_record::SeriesWriter;
 use headway_scenario::Scenario;
 use headway_units::{Bytes, Instant};
@@ -286,6 +287,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
         for flow in &mut self.flows {
             if let Some(counters) = flow.transport.ends().counters() {
                 flow.driver.counted_before = counters;
+            }
+            if let Source::Encoder(encoder) = &mut flow.driver.source {
+                encoder.restart_counts();
             }
         }
     }

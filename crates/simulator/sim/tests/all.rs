@@ -14,6 +14,7 @@ mod controllers;
 mod cubic;
 mod distributions;
 mod early_random_drop;
+mod encoder;
 mod event_trace;
 mod external;
 mod external_packets;

@@ -35,6 +35,7 @@ pub use source::capture::{
 };
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
+pub use source::encoder::{Encoder, EncoderCounts, EncoderOptions};
 pub use source::encodings::{Encodings, EncodingsOptions};
 pub use source::exponential::ExponentialOptions;
 pub use source::ftp::{Ftp, FtpOptions};
@@ -47,5 +48,5 @@ pub use source::sessions::{Arrivals, Sessions, SessionsOptions};
 pub use source::sizes::{LognormalSizes, ParetoSizes, SessionSizes};
 pub use source::telnet::{Telnet, TelnetOptions};
 pub use source::trace::{Frame, Trace, TraceError, TraceProblem};
-pub use source::{Backlog, Context, Source, SourceOptions};
+pub use source::{Backlog, Context, Source, SourceOptions, TransportState};
 pub use write::{LARGEST_WRITE, Sizes, Write, WriteSize};

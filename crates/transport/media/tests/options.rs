@@ -1,7 +1,7 @@
 //! The registries: options of sources, send queues and the UDP transport in scenario files.
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
-use headway_media::{Backlog, Context, SendQueueOptions, Source, SourceOptions, UdpOptions, WriteSize};
+use headway_media::{Backlog, Context, SendQueueOptions, Source, SourceOptions, Trace, UdpOptions, WriteSize};
 use headway_units::{Bytes, Dialect, Duration, Instant, Options, Random, Registry, SchemaRegistry};
 use serde_json::{Value, json};
 
@@ -49,6 +49,15 @@ fn source_options_round_trip() {
                         "video_packet": "500B", "video_priority": 3, "lifetime": "150ms", "random_start": true,
                         "random_pattern": true }),
         ),
+        ("encoder", json!({})),
+        (
+            "encoder",
+            json!({ "start_rate": "300kbps", "min_rate": "100kbps", "max_rate": "2Mbps", "frame_interval": "40ms",
+                        "reaction": "100ms", "burst_change": 0.2, "burst_frames": 10, "burst_size": "20kB",
+                        "interval_scale": 0.1, "size_scale": 0.2, "key_interval": 250, "key_factor": 4.5,
+                        "skip_above": "150ms", "key_priority": 1, "priority": 2, "lifetime": "300ms" }),
+        ),
+        ("encoder", json!({ "file": "ladder.txt", "loop_from": 0 })),
         ("ftp", json!({})),
         ("ftp", json!({ "segments": 100 })),
         ("gop", json!({ "i_mean": "26kB", "p_mean": "5.7kB", "b_mean": "2.1kB" })),
@@ -162,4 +171,18 @@ fn a_caller_can_bound_a_run_before_it_starts() {
     assert_eq!((ftp.largest_write(None), ftp.writes_within(None, Duration::MAX)), (None, 0));
     let trace = over_preset("trace", &json!({ "file": "conference.txt" })).unwrap();
     assert_eq!((trace.file(), cbr.file()), (Some("conference.txt"), None));
+    let encoder = |keys| over_preset("encoder", &keys).unwrap();
+    assert_eq!(encoder(json!({})).file(), None);
+    // The first frame of a burst is the largest without deviations: the 1.5 Mb/s of the preset are 6250 B a frame.
+    assert_eq!(encoder(json!({ "size_scale": 0.0 })).largest_write(None), Some(WriteSize::Payload(Bytes::new(13_500))));
+    // 5000 B each 40 ms are 1 Mb/s. At 1.5 Mb/s they are scaled to 7500 B.
+    let text = "packet|codec_type=video|stream_index=0|dts_time=0|size=2000\n\
+                packet|codec_type=video|stream_index=1|dts_time=0|size=5000";
+    let trace = Trace::parse(text).unwrap();
+    for (burst, largest) in [("13.5kB", 13_500), ("1kB", 7500)] {
+        let keys = json!({ "file": "ladder.txt", "loop_from": 0, "frame_interval": "40ms", "burst_size": burst });
+        let traced = encoder(keys);
+        assert_eq!(traced.largest_write(Some(&trace)), Some(WriteSize::Payload(Bytes::new(largest))));
+        assert_eq!((traced.file(), traced.largest_write(None)), (Some("ladder.txt"), None));
+    }
 }

@@ -7,7 +7,7 @@ use crate::media::Media;
 use crate::watched::Watched;
 use headway_dccp::{Path, Status};
 use headway_rate::{OneWayDelay, Scale};
-use headway_units::{Duration, Rate};
+use headway_units::{Bytes, Duration, Rate};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -229,6 +229,12 @@ impl Connection {
     #[must_use]
     pub fn encoding_rate(&self) -> Option<Rate> {
         self.scale().map(|scale| scale.rate).or_else(|| self.rate())
+    }
+
+    /// Returns the size of all datagrams queued for sending, without headers.
+    #[must_use]
+    pub fn waiting(&self) -> Bytes {
+        self.mailbox.backlog.with(|backlog| backlog.size())
     }
 
     /// Returns the size of the largest datagram that fits into one packet, in bytes; 0 before the connection is

@@ -4,7 +4,7 @@
 use crate::watched::{PendingWakers, Watched};
 use headway_dccp::Fate;
 use headway_rate::{OneWayDelay, Scale};
-use headway_units::Rate;
+use headway_units::{Bytes, Rate};
 use std::collections::VecDeque;
 
 /// Maximum number of buffers kept for reuse.
@@ -86,6 +86,7 @@ pub(crate) struct Mailbox {
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     len: usize,
+    size: Bytes,
     /// Number of queued datagrams at which waiting senders are woken.
     wake_at: Option<usize>,
 }
@@ -185,16 +186,16 @@ impl Mailbox {
             Event::Connected => self.incoming.change(|incoming| incoming.phase = Phase::Open),
             Event::Closed(why) => {
                 self.incoming.change(|incoming| incoming.phase = Phase::Over(why.clone()));
-                self.set_backlog(0);
+                self.set_backlog(0, Bytes::new(0));
             }
             Event::Media(..) | Event::PeerNotListening => {}
         }
     }
 
-    /// Sets the number of datagrams queued for sending.
-    pub(crate) fn set_backlog(&self, len: usize) {
+    /// Sets the number and the size of the datagrams queued for sending.
+    pub(crate) fn set_backlog(&self, len: usize, size: Bytes) {
         self.backlog.change_some(|backlog| {
-            backlog.len = len;
+            (backlog.len, backlog.size) = (len, size);
             backlog.wake_at.take_if(|wake_at| len <= *wake_at).is_some()
         });
     }
@@ -249,6 +250,10 @@ impl Incoming {
 }
 
 impl Backlog {
+    pub(crate) const fn size(&self) -> Bytes {
+        self.size
+    }
+
     /// Returns whether fewer than `limit` datagrams are queued. A sender that has to wait is woken at half of the
     /// limit.
     pub(crate) fn poll_below(&mut self, limit: usize) -> Option<()> {

@@ -84,7 +84,8 @@ impl ConnectionOutbox {
     }
 
     fn report_backlog(&self) {
-        self.mailbox.set_backlog(self.queue.queue().len());
+        let queue = self.queue.queue();
+        self.mailbox.set_backlog(queue.len(), queue.bytes());
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -5,7 +5,9 @@ use super::line::Line;
 use super::source::Ended;
 use crate::error::Failure;
 use crate::output;
-use headway_media::{Backlog, Capture, Context, Fragment, Framing, Source, SourceOptions, Trace, UdpOptions, Write};
+use headway_media::{
+    Backlog, Capture, Context, Fragment, Framing, Source, SourceOptions, Trace, TransportState, UdpOptions, Write,
+};
 use headway_net::{Duration, Media};
 use headway_run::read;
 use headway_scenario::{Place, ScenarioError};
@@ -75,7 +77,10 @@ impl Model {
                 std::thread::park_timeout(std::time::Duration::from_nanos(at.since(now).min(POLL_INTERVAL).as_nanos()));
                 continue;
             }
-            source.follow(|| line.connection().encoding_rate());
+            source.follow(|| TransportState {
+                target_rate: line.connection().encoding_rate(),
+                waiting: line.connection().waiting(),
+            });
             // The path MTU can change.
             let cut = UdpOptions { datagram: Bytes::new(line.largest() as u64 + header.count()), header };
             // The limit keeps a source that is faster than this machine from blocking the loop.

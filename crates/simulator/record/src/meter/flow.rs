@@ -7,7 +7,9 @@
 
 use super::counts::DropCounts;
 use super::delay::{DelaySummary, seconds_of};
+use super::display::DisplaySummary;
 use super::distribution::{Distribution, FlowDistributions};
+use super::encoder::EncoderSummary;
 use super::frames::{FrameMeter, FrameSummary, WrittenFrame};
 use super::histogram::Histogram;
 use super::jitter::Jitter;
@@ -115,6 +117,12 @@ pub struct FlowSummary {
     /// Counts of media frames, by media kind. Empty for sources without frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames: BTreeMap<MediaKind, FrameSummary>,
+    /// Display of the video; absent without video frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<DisplaySummary>,
+    /// Counts of the encoder. Set by the caller; absent for other sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<EncoderSummary>,
     /// Coefficient of variation of the throughput over bins of 0.5 s; `None` with fewer than two bins or if all are
     /// empty.
     pub rate_cov: Option<f64>,
@@ -463,6 +471,7 @@ impl FlowMeter {
         let seconds = time.as_secs_f64();
         let rate = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
         let (lost, received) = (rest.lost.total(), self.delays.total());
+        let frames = self.current_frames();
         FlowSummary {
             name: label.name,
             from: label.from,
@@ -488,7 +497,9 @@ impl FlowMeter {
             late_ratio: rest.due_ratio(|timeliness| timeliness.late),
             r_factor: None,
             mos: None,
-            frames: self.current_frames().map(|frames| frames.summary()).unwrap_or_default(),
+            frames: frames.as_ref().map(|frames| frames.summary()).unwrap_or_default(),
+            display: frames.as_ref().and_then(|frames| frames.display(&self.measured)),
+            encoder: None,
             rate_cov: self.bins.coefficient_of_variation(&rest.closed_bins, time),
             retransmitted_packets: None,
             timeouts: None,

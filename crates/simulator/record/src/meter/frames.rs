@@ -4,6 +4,7 @@
 //! its creation time. Writing, completion and timeliness of a frame count in that interval only.
 
 use super::delay::DelaySummary;
+use super::display::{DisplayMeter, DisplaySummary, is_video};
 use super::distribution::Distribution;
 use super::histogram::Histogram;
 use super::measured::Measured;
@@ -59,6 +60,8 @@ struct Counts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameMeter {
     kinds: [Counts; MediaKind::ALL.len()],
+    /// Allocated with the first video frame.
+    display: Option<Box<DisplayMeter>>,
 }
 
 impl FrameMeter {
@@ -75,6 +78,9 @@ impl FrameMeter {
 
     #[inline]
     pub(crate) fn written(&mut self, measured: &Measured, frame: &WrittenFrame) {
+        if is_video(frame.kind) {
+            self.display.get_or_insert_default().written(frame);
+        }
         if Self::belongs(measured, frame) {
             let counts = &mut self.kinds[frame.kind as usize];
             counts.written += 1;
@@ -84,6 +90,9 @@ impl FrameMeter {
 
     #[inline]
     pub(crate) fn complete(&mut self, now: Instant, measured: &Measured, frame: &WrittenFrame) {
+        if let Some(display) = self.display.as_mut().filter(|_| is_video(frame.kind)) {
+            display.complete(now, measured, frame);
+        }
         if Self::belongs(measured, frame) {
             let counts = &mut self.kinds[frame.kind as usize];
             counts.on_time += u64::from(frame.deadline().is_some_and(|deadline| now <= deadline));
@@ -98,6 +107,11 @@ impl FrameMeter {
             (*written > 0).then(|| (kind, Distribution::of(delays, *written)))
         };
         MediaKind::ALL.into_iter().filter_map(of).collect()
+    }
+
+    /// Returns the display of video frames; `None` if none was written.
+    pub(crate) fn display(&self, measured: &Measured) -> Option<DisplaySummary> {
+        self.display.as_ref().map(|display| display.summary(measured))
     }
 
     /// Returns the counts by kind; kinds without written frames are absent.

@@ -383,6 +383,8 @@ mod tests {
             r_factor: None,
             mos: None,
             frames: BTreeMap::new(),
+            display: None,
+            encoder: None,
             rate_cov: Some(0.125),
             retransmitted_packets: None,
             timeouts: None,

@@ -7,8 +7,10 @@ use crate::flow::Flow;
 use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::speech::rate_speech;
-use headway_media::Source;
-use headway_record::{Distributions, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary};
+use headway_media::{EncoderCounts, Source};
+use headway_record::{
+    Distributions, EncoderSummary, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary,
+};
 use headway_units::{FlowId, Instant, Registry};
 
 /// Record of a run.
@@ -98,8 +100,10 @@ impl<O: Observer> Simulation<'_, O> {
                     // Also without any session.
                     summary.sessions.get_or_insert_default();
                 }
-                if let Source::Pages(_) = flow.driver.source {
-                    summary.pages.get_or_insert_default();
+                match &flow.driver.source {
+                    Source::Pages(_) => drop(summary.pages.get_or_insert_default()),
+                    Source::Encoder(encoder) => summary.encoder = Some(encoder_summary(&encoder.counts())),
+                    _ => {}
                 }
                 summary
             })
@@ -141,4 +145,11 @@ impl<O: Observer> Simulation<'_, O> {
             fingerprint: format!("{:016x}", self.fingerprint.value()),
         }
     }
+}
+
+fn encoder_summary(counts: &EncoderCounts) -> EncoderSummary {
+    let EncoderCounts { captured_frames, skipped_frames, rate_changes, bursts, written_bytes, bytes_above_target } =
+        *counts;
+    let overshoot_ratio = (written_bytes > 0).then(|| bytes_above_target / written_bytes as f64);
+    EncoderSummary { captured_frames, skipped_frames, rate_changes, bursts, overshoot_ratio }
 }

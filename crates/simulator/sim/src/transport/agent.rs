@@ -10,7 +10,7 @@ use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers,
 use crate::send_queue::SendQueue;
 use crate::spare;
 use headway_dccp::AckVectorBuffer;
-use headway_media::{Backlog, Source, SourceOptions};
+use headway_media::{Backlog, Source, SourceOptions, TransportState};
 use headway_rate::{
     Due, Inbound, Judgement, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
     SenderContext, Status, TfrcReport, TimedReport, Timing,
@@ -43,7 +43,10 @@ impl Ends for Agent {}
 impl SendingEnd for Agent {
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
-        source.follow(|| self.status()?.target_rate);
+        source.follow(|| TransportState {
+            target_rate: self.status().and_then(|status| status.target_rate),
+            waiting: self.sender.queue.bytes(),
+        });
         let Some(write) = source.poll(due) else { return WriteOutcome::Nothing };
         self.sender.queue.write(now, &write, meter);
         WriteOutcome::Queued

@@ -14,7 +14,7 @@ use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
 use crate::send_queue::SendQueue;
 use ends::{Client, Server, pair};
-use headway_media::{Backlog, Source, SourceOptions};
+use headway_media::{Backlog, Source, SourceOptions, TransportState};
 use headway_rate::{Judgement, Status};
 use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
@@ -49,7 +49,10 @@ impl SendingEnd for Dccp {
 
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
-        source.follow(|| self.status()?.target_rate);
+        source.follow(|| TransportState {
+            target_rate: self.status().and_then(|status| status.target_rate),
+            waiting: self.client.queue.bytes(),
+        });
         let Some(write) = source.poll(due) else { return WriteOutcome::Nothing };
         self.client.queue.write(now, &write, meter);
         WriteOutcome::Queued

@@ -201,7 +201,7 @@ impl CaptureOptions {
                 uses[rule] += 1;
                 self.kinds[rule].kind
             });
-            sent.push(((flow, kind), at, Bytes::new(u64::from(datagram.bytes)), kind));
+            sent.push(((flow, kind), flow, at, Bytes::new(u64::from(datagram.bytes)), kind));
         }
         let no_data = || OptionError::new("file", format!("no datagram chosen from \"{}\" has a payload", self.file));
         let trace = Trace::of(sent).ok_or_else(no_data)?;

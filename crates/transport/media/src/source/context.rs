@@ -1,7 +1,7 @@
 //! The input of a source, and its backlog for transports that pace themselves.
 
 use crate::Trace;
-use headway_units::{Instant, Random};
+use headway_units::{Bytes, Instant, Random, Rate};
 use std::sync::Arc;
 
 /// Input of a source from its flow.
@@ -16,6 +16,15 @@ pub struct Context {
     pub random: Random,
     /// Trace from the file of [`SourceOptions::file`](super::SourceOptions::file), if any. Flows may share it.
     pub trace: Option<Arc<Trace>>,
+}
+
+/// State of the transport that a source follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransportState {
+    /// Data rate that the rate controller recommends to an encoder; `None` if it is unlimited or not known.
+    pub target_rate: Option<Rate>,
+    /// Data in the send queue, without headers.
+    pub waiting: Bytes,
 }
 
 /// Data that a transport may take from a source without polling it.

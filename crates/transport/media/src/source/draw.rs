@@ -12,6 +12,15 @@ pub(super) fn normal(random: &mut Random) -> f64 {
     (-2.0 * libm::log(u)).sqrt() * libm::cos(core::f64::consts::TAU * v)
 }
 
+/// Bound of the absolute value of [`laplace`]: a logarithm of at least 2^-52, and 52 ln 2 = 36.04.
+pub(super) const LARGEST_LAPLACE: f64 = 36.1;
+
+/// Draws a Laplace value with mean 0 and scale 1, by inversion of one uniform.
+pub(super) fn laplace(random: &mut Random) -> f64 {
+    let u = random.uniform();
+    if u < 0.5 { libm::log(1.0 - 2.0 * u) } else { -libm::log(2.0 - 2.0 * u) }
+}
+
 pub(super) fn exponential(random: &mut Random, mean: Duration) -> Duration {
     Duration::from_nanos(Distribution::Exponential { mean: mean.as_nanos() as f64 }.draw(random) as u64)
 }
@@ -101,6 +110,21 @@ mod tests {
             }
         }
         assert!(draws.iter().all(|draw| draw.abs() < LARGEST_NORMAL));
+    }
+
+    /// exp(-k)/2 of the draws are more than k scales above, and below, the mean.
+    #[test]
+    fn laplace_draws_have_exact_probabilities() {
+        let mut random = Random::new(1, "laplace");
+        let draws: Vec<f64> = (0..DRAWS).map(|_| laplace(&mut random)).collect();
+        for (beyond, share) in [(0.0, 0.5), (1.0, 0.183_940), (2.0, 0.067_668), (4.0, 0.009_158)] {
+            for side in [1.0, -1.0] {
+                let seen = draws.iter().filter(|draw| side * **draw > beyond).count() as f64 / f64::from(DRAWS);
+                let error = (share * (1.0 - share) / f64::from(DRAWS)).sqrt();
+                assert!((seen - share).abs() < 4.0 * error, "{seen} beyond {beyond}");
+            }
+        }
+        assert!(draws.iter().all(|draw| draw.abs() < LARGEST_LAPLACE));
     }
 
     /// 1/e of the draws exceed the mean, 1/e^3 three times the mean.

@@ -130,7 +130,7 @@ impl Encodings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Source, SourceOptions};
+    use crate::{Source, SourceOptions, TransportState};
     use headway_units::{Options as _, Random};
 
     fn preset() -> EncodingsOptions {
@@ -154,7 +154,7 @@ mod tests {
         for allowed in [None, Some(200), Some(800), Some(2000), Some(900), Some(100), None] {
             let due = source.poll_timeout().unwrap();
             // The due time of the next packet does not change.
-            source.follow(|| allowed.map(kbps));
+            source.follow(|| TransportState { target_rate: allowed.map(kbps), ..TransportState::default() });
             assert_eq!(source.poll_timeout(), Some(due));
             let write = source.poll(due).unwrap();
             assert_eq!((write.size, write.created), (WriteSize::Payload(Bytes::new(1000)), due));

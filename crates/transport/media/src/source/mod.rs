@@ -5,6 +5,7 @@ pub(crate) mod cbr;
 pub(crate) mod conference;
 mod context;
 mod draw;
+pub(crate) mod encoder;
 pub(crate) mod encodings;
 pub(crate) mod exponential;
 pub(crate) mod ftp;
@@ -21,12 +22,12 @@ pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    CaptureOptions, Cbr, CbrOptions, Conference, ConferenceOptions, Encodings, EncodingsOptions, ExponentialOptions,
-    Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions,
-    Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
+    CaptureOptions, Cbr, CbrOptions, Conference, ConferenceOptions, Encoder, EncoderOptions, Encodings,
+    EncodingsOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions,
+    Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
-pub use context::{Backlog, Context};
-use headway_units::{Duration, Instant, OptionError, Options as _, Rate, registry};
+pub use context::{Backlog, Context, TransportState};
+use headway_units::{Duration, Instant, OptionError, Options as _, registry};
 
 registry! {
     /// Options of a source, by kind.
@@ -37,6 +38,7 @@ registry! {
     "capture" => Capture(CaptureOptions, Playback),
     "cbr" => Cbr(CbrOptions, Cbr),
     "conference" => Conference(ConferenceOptions, Box<Conference>),
+    "encoder" => Encoder(EncoderOptions, Box<Encoder>),
     "encodings" => Encodings(EncodingsOptions, Box<Encodings>),
     "exponential" => Exponential(ExponentialOptions, Box<OnOff>),
     "ftp" => Ftp(FtpOptions, Ftp),
@@ -67,6 +69,10 @@ impl Source {
             SourceOptions::Conference(options) => {
                 options.check()?;
                 Self::Conference(Box::new(Conference::new(options, context)))
+            }
+            SourceOptions::Encoder(options) => {
+                options.check()?;
+                Self::Encoder(Box::new(Encoder::new(options, context)?))
             }
             SourceOptions::Encodings(options) => {
                 options.check()?;
@@ -113,6 +119,7 @@ impl Source {
             Self::Sessions(sessions) => sessions.interval_s(),
             Self::Capture(_)
             | Self::Conference(_)
+            | Self::Encoder(_)
             | Self::Encodings(_)
             | Self::Exponential(_)
             | Self::Ftp(_)
@@ -136,12 +143,13 @@ impl Source {
         each!(self, source => source.poll(now))
     }
 
-    /// Notifies a source with several encodings of the rate that its transport allows, if any. Other sources do not
-    /// call `allowed`.
+    /// Notifies a source that follows its transport of the state of the transport. Other sources do not call `state`.
     #[inline]
-    pub fn follow(&mut self, allowed: impl FnOnce() -> Option<Rate>) {
-        if let Self::Encodings(encodings) = self {
-            encodings.follow(allowed());
+    pub fn follow(&mut self, state: impl FnOnce() -> TransportState) {
+        match self {
+            Self::Encoder(encoder) => encoder.follow(state()),
+            Self::Encodings(encodings) => encodings.follow(state().target_rate),
+            _ => {}
         }
     }
 
@@ -153,6 +161,7 @@ impl Source {
             Self::Capture(_)
             | Self::Cbr(_)
             | Self::Conference(_)
+            | Self::Encoder(_)
             | Self::Encodings(_)
             | Self::Exponential(_)
             | Self::Gop(_)
@@ -172,6 +181,7 @@ impl SourceOptions {
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Capture(options) => Some(&options.file),
+            Self::Encoder(options) => options.file.as_deref(),
             Self::Trace(options) => Some(&options.file),
             _ => None,
         }
@@ -184,6 +194,7 @@ impl SourceOptions {
             Self::Capture(options) => options.lifetime,
             Self::Cbr(options) => options.lifetime,
             Self::Conference(options) => options.lifetime,
+            Self::Encoder(options) => options.lifetime,
             Self::Encodings(options) => options.lifetime,
             Self::Exponential(options) => options.lifetime,
             Self::Gop(options) => options.lifetime,
@@ -202,7 +213,7 @@ impl SourceOptions {
     /// Returns whether the source selects its rate by that of its transport, which must have one.
     #[must_use]
     pub const fn follows_rate(&self) -> bool {
-        matches!(self, Self::Encodings(_))
+        matches!(self, Self::Encoder(_) | Self::Encodings(_))
     }
 
     /// Returns the maximum size of a write, to check against datagrams and links; `None` for a backlog and for
@@ -213,6 +224,7 @@ impl SourceOptions {
             Self::Capture(options) => options.playback().largest_write(trace?),
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
+            Self::Encoder(options) => options.largest_write(trace),
             Self::Encodings(options) => Some(options.write_size()),
             Self::Exponential(options) => options.common().write_size(),
             Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) => None,
@@ -231,6 +243,7 @@ impl SourceOptions {
             Self::Capture(options) => trace.map_or(0, |trace| options.playback().writes_within(trace, length)),
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
+            Self::Encoder(options) => options.writes_within(length),
             Self::Encodings(options) => options.writes_within(length),
             Self::Exponential(options) => options.common().writes_within(length),
             Self::Ftp(_) => 0,

@@ -43,6 +43,8 @@ pub struct Frame {
     pub bytes: Bytes,
     /// Kind of media.
     pub kind: MediaKind,
+    /// Number of its stream (ffprobe's `stream_index`), 0 if the trace has none.
+    pub stream: u32,
 }
 
 /// Error of parsing a trace.
@@ -193,22 +195,22 @@ impl Trace {
             let at = if is_timed { sending.get_mut(&packet.stream)?.next()? } else { number };
             // An encoder that skipped a frame sent nothing.
             if packet.size.count() > 0 {
-                sent.push((packet.stream, at, packet.size, packet.kind));
+                sent.push((packet.stream, packet.stream.1, at, packet.size, packet.kind));
             }
         }
         Some(Self { is_timed, ..Self::of(sent)? })
     }
 
-    /// Creates a trace with times from the stream, time in ns, size and kind of each frame. Returns `None` without a
-    /// frame.
-    pub(super) fn of<S: Ord>(sent: Vec<(S, i64, Bytes, MediaKind)>) -> Option<Self> {
-        let origin = sent.iter().map(|(_, at, ..)| *at).min()?;
+    /// Creates a trace with times from the stream, its number, time in ns, size and kind of each frame. Returns `None`
+    /// without a frame.
+    pub(super) fn of<S: Ord>(sent: Vec<(S, u32, i64, Bytes, MediaKind)>) -> Option<Self> {
+        let origin = sent.iter().map(|(_, _, at, ..)| *at).min()?;
         let mut frames = Vec::with_capacity(sent.len());
         let mut spans: BTreeMap<S, Span> = BTreeMap::new();
-        for (stream, at, bytes, kind) in sent {
+        for (key, stream, at, bytes, kind) in sent {
             let at = Duration::from_nanos(at.abs_diff(origin));
-            spans.entry(stream).or_insert_with(|| Span::starting(at)).add(at);
-            frames.push(Frame { at, bytes, kind });
+            spans.entry(key).or_insert_with(|| Span::starting(at)).add(at);
+            frames.push(Frame { at, bytes, kind, stream });
         }
         // A stable sort: simultaneous frames keep the order of the file.
         frames.sort_by_key(|frame| frame.at);

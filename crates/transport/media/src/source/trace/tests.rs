@@ -18,14 +18,19 @@ fn a_line_is_a_frame() {
          packet|codec_type=data|pts_time=N/A|dts_time=10.02|size=5\n",
     )
     .unwrap();
-    let frame = |micros, bytes, kind| Frame { at: Duration::from_micros(micros), bytes: Bytes::new(bytes), kind };
+    let frame = |micros, bytes, kind, stream| Frame {
+        at: Duration::from_micros(micros),
+        bytes: Bytes::new(bytes),
+        kind,
+        stream,
+    };
     assert_eq!(
         trace.frames(),
         [
-            frame(0, 80, MediaKind::Audio),
-            frame(6_500, 9000, MediaKind::VideoI),
-            frame(26_500, 5, MediaKind::Data),
-            frame(46_500, 1200, MediaKind::VideoP),
+            frame(0, 80, MediaKind::Audio, 1),
+            frame(6_500, 9000, MediaKind::VideoI, 0),
+            frame(26_500, 5, MediaKind::Data, 0),
+            frame(46_500, 1200, MediaKind::VideoP, 0),
         ]
     );
     // The third video frame would follow the second after 40 ms.

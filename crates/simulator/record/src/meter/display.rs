@@ -1,0 +1,197 @@
+//! Display of a flow's video at the receiver, and its freezes.
+//!
+//! A video frame is displayed when it is complete, if that is by its deadline and no later frame was displayed before.
+//! There is no playout buffer. A gap between two displayed frames is a freeze if it is at least max(3 m, m + 150 ms),
+//! where m is the mean of the last 30 gaps (`freezeCount` of the W3C's WebRTC statistics). The gap after the last
+//! displayed frame ends when the last frame was written.
+
+use super::frames::WrittenFrame;
+use super::measured::Measured;
+use headway_units::{Duration, Instant, MediaKind};
+use serde::{Deserialize, Serialize};
+
+/// Number of gaps in the mean.
+const GAPS: usize = 30;
+
+/// Display of a flow's video in the measured interval. A gap belongs to the interval in which it ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DisplaySummary {
+    /// Displayed video frames.
+    pub displayed_frames: u64,
+    /// Gaps between displayed frames that are freezes.
+    pub freezes: u64,
+    /// Sum of the parts of all freezes in the measured interval, in s.
+    pub frozen_s: f64,
+    /// Longest gap, in s; 0 without a gap.
+    pub longest_gap_s: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DisplayMeter {
+    /// Displayed frame with the latest creation: times of its creation and of its display.
+    last: Option<[Instant; 2]>,
+    last_written: Instant,
+    /// Last gaps in ns, cyclically, and the number of all gaps.
+    gaps: [u64; GAPS],
+    count: usize,
+    displayed: u64,
+    freezes: u64,
+    frozen_ns: u64,
+    longest: Duration,
+}
+
+impl Default for DisplayMeter {
+    fn default() -> Self {
+        Self {
+            last: None,
+            last_written: Instant::ZERO,
+            gaps: [0; GAPS],
+            count: 0,
+            displayed: 0,
+            freezes: 0,
+            frozen_ns: 0,
+            longest: Duration::ZERO,
+        }
+    }
+}
+
+/// Returns whether frames of this kind are displayed.
+pub(crate) const fn is_video(kind: MediaKind) -> bool {
+    matches!(kind, MediaKind::Video | MediaKind::VideoI | MediaKind::VideoP | MediaKind::VideoB)
+}
+
+impl DisplayMeter {
+    /// Records that the application wrote a video frame.
+    pub(crate) fn written(&mut self, frame: &WrittenFrame) {
+        self.last_written = self.last_written.max(frame.created);
+    }
+
+    /// Records that a video frame was complete at `now`.
+    pub(crate) fn complete(&mut self, now: Instant, measured: &Measured, frame: &WrittenFrame) {
+        let is_late = frame.deadline().is_some_and(|deadline| now > deadline);
+        if is_late || self.last.is_some_and(|[created, _]| frame.created < created) {
+            return;
+        }
+        self.displayed += u64::from(measured.contains(now));
+        if let Some([_, before]) = self.last {
+            self.gap(before, now, measured);
+            self.gaps[self.count % GAPS] = now.since(before).as_nanos();
+            self.count += 1;
+        }
+        self.last = Some([frame.created, now]);
+    }
+
+    fn gap(&mut self, from: Instant, to: Instant, measured: &Measured) {
+        if measured.contains(to) {
+            let gap = to.since(from);
+            self.longest = self.longest.max(gap);
+            if self.is_freeze(gap) {
+                self.freezes += 1;
+                self.frozen_ns += measured.overlap(from, to);
+            }
+        }
+    }
+
+    fn is_freeze(&self, gap: Duration) -> bool {
+        let gaps = &self.gaps[..self.count.min(GAPS)];
+        let Some(mean) = gaps.iter().sum::<u64>().checked_div(gaps.len() as u64) else { return false };
+        gap.as_nanos() >= (3 * mean).max(mean + 150_000_000)
+    }
+
+    pub(crate) fn summary(&self, measured: &Measured) -> DisplaySummary {
+        let mut all = self.clone();
+        if let Some([_, before]) = self.last
+            && self.last_written > before
+        {
+            all.gap(before, self.last_written, measured);
+        }
+        DisplaySummary {
+            displayed_frames: all.displayed,
+            freezes: all.freezes,
+            frozen_s: all.frozen_ns as f64 / 1e9,
+            longest_gap_s: all.longest.as_secs_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(created_ms: u64, lifetime_ms: Option<u64>) -> WrittenFrame {
+        let created = Instant::from_millis(created_ms);
+        let deadline = lifetime_ms.map_or(Instant::FAR_FUTURE, |lifetime| created + Duration::from_millis(lifetime));
+        WrittenFrame { kind: MediaKind::Video, created, deadline }
+    }
+
+    /// Returns the display of frames with these times of writing and completion in ms.
+    fn display(measured_ms: [u64; 2], lifetime_ms: Option<u64>, frames: &[(u64, Option<u64>)]) -> DisplaySummary {
+        let [from, until] = measured_ms.map(Instant::from_millis);
+        let (measured, mut meter) = (*Measured::between(from, until), DisplayMeter::default());
+        for (created, complete) in frames {
+            let frame = frame(*created, lifetime_ms);
+            meter.written(&frame);
+            if let Some(complete) = complete {
+                meter.complete(Instant::from_millis(*complete), &measured, &frame);
+            }
+        }
+        meter.summary(&measured)
+    }
+
+    fn even(count: u64) -> Vec<(u64, Option<u64>)> {
+        (0..count).map(|number| (number * 40, Some(number * 40 + 10))).collect()
+    }
+
+    /// With gaps of 40 ms, m + 150 ms = 190 ms is above 3 m = 120 ms.
+    #[test]
+    fn a_gap_of_the_mean_and_150_ms_is_a_freeze() {
+        for (gap, freezes) in [(189, 0), (190, 1), (400, 1)] {
+            let mut frames = even(11);
+            frames.push((410, Some(410 + gap)));
+            let display = display([0, 10_000], None, &frames);
+            let expected = if freezes > 0 { gap as f64 / 1e3 } else { 0.0 };
+            assert_eq!((display.displayed_frames, display.freezes, display.frozen_s), (12, freezes, expected));
+            assert_eq!(display.longest_gap_s, gap as f64 / 1e3);
+        }
+    }
+
+    /// With gaps of 100 ms, 3 m = 300 ms is above m + 150 ms = 250 ms. The mean is that of the last 30 gaps only.
+    #[test]
+    fn a_gap_of_three_times_the_mean_is_a_freeze() {
+        for (gap, freezes) in [(299, 0), (300, 1)] {
+            let slow = (0..31).map(|number| (2000 + number * 100, Some(2000 + number * 100)));
+            let mut frames: Vec<_> = even(50).into_iter().chain(slow).collect();
+            frames.push((5000, Some(5000 + gap)));
+            assert_eq!(display([0, 10_000], None, &frames).freezes, freezes);
+        }
+    }
+
+    /// A frame that is late, or older than a displayed frame, is not displayed.
+    #[test]
+    fn late_and_overtaken_frames_are_not_displayed() {
+        let frames =
+            [(0, Some(10)), (40, Some(50)), (120, Some(130)), (80, Some(140)), (160, Some(361)), (200, Some(400))];
+        let display = display([0, 10_000], Some(200), &frames);
+        assert_eq!((display.displayed_frames, display.longest_gap_s), (4, 0.27));
+        assert_eq!((display.freezes, display.frozen_s), (1, 0.27), "m = 60 ms");
+    }
+
+    /// A video that never returns freezes until its last frame is written. One that ends does not.
+    #[test]
+    fn the_gap_at_the_end_lasts_while_frames_are_written() {
+        let mut frames = even(10);
+        assert_eq!(display([0, 10_000], None, &frames).freezes, 0);
+        frames.extend((10..100).map(|number| (number * 40, None)));
+        let display = display([0, 10_000], None, &frames);
+        assert_eq!((display.freezes, display.frozen_s), (1, 3.59));
+    }
+
+    /// A gap that begins before the measured interval counts with the part within it; one that ends before, not at all.
+    #[test]
+    fn freezes_belong_to_the_measured_interval() {
+        let frames =
+            [(0, Some(0)), (40, Some(40)), (80, Some(80)), (500, Some(500)), (540, Some(540)), (2000, Some(2000))];
+        let display = display([1000, 3000], None, &frames);
+        assert_eq!((display.displayed_frames, display.freezes, display.frozen_s), (1, 1, 1.0));
+    }
+}
