@@ -147,14 +147,14 @@ fn jitter(keeps_order: bool) -> JitterOptions {
 fn reorder(ahead: bool) -> ReorderOptions {
     let (by, probability) = (Duration::from_millis(7), part(0.2));
     if ahead {
-        ReorderOptions::LetAhead(reorder::let_ahead::Options {
+        ReorderOptions::NotDelayed(reorder::let_ahead::Options {
             by,
             probability,
             gap: 3,
             ..reorder::let_ahead::Options::preset(Dialect::Rfc)
         })
     } else {
-        ReorderOptions::HeldBack(reorder::held_back::Options {
+        ReorderOptions::Delayed(reorder::held_back::Options {
             by,
             probability: Some(probability),
             ..reorder::held_back::Options::preset(Dialect::Rfc)
@@ -213,7 +213,7 @@ fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
             options.drop_half_of = choices.one(&[fq_codel::HalfOf::Packets, fq_codel::HalfOf::Bytes]);
             options.maxpacket_of = choices.one(&[fq_codel::MaxpacketOf::Queue, fq_codel::MaxpacketOf::All]);
             options.retire = choices.one(&[fq_codel::Retire::BehindOld, fq_codel::Retire::AtOnceIfAlone]);
-            options.spent_at = choices.one(&[fq_codel::SpentAt::Zero, fq_codel::SpentAt::BelowZero]);
+            options.spent_at = choices.one(&[fq_codel::DeficitExhausted::Zero, fq_codel::DeficitExhausted::BelowZero]);
         }
         QueueOptions::Pie(options) => {
             options.limit = most;

@@ -50,9 +50,9 @@ pub(crate) fn check(bytes: &[u8]) {
                     .collect();
                 let mut feedback = Feedback::new(acknowledged, Report::Arrivals(&runs));
                 feedback.rtt_sample = (flags & 8 != 0).then(|| Duration::from_nanos(choices.wide()).min(MAX_GAP));
-                let before = sender.setbacks().loss_events;
+                let before = sender.congestion_events().loss_events;
                 sender.on_feedback(now, &feedback);
-                assert!(sender.setbacks().loss_events <= before + 1, "a report is one loss at most");
+                assert!(sender.congestion_events().loss_events <= before + 1, "a report is one loss at most");
             }
             13 => now += Duration::from_millis(1 << (choices.byte() & 31)),
             _ => sender.on_application_limited(now),

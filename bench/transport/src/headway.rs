@@ -2,7 +2,7 @@
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
 use headway_net::{Connection, Duration, Endpoint, Media, Options, Trust};
-use headway_rate::{Apart, ControllerOptions};
+use headway_rate::{SpacingReference, ControllerOptions};
 use std::time::Instant;
 
 const MAX_QUEUED: usize = 256;
@@ -46,7 +46,7 @@ fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
     let mut options = options.with_controller("spacing-fixed").unwrap();
     for row in &mut options.connection.controllers {
         if let ControllerOptions::SpacingFixed(fixed) = &mut row.controller {
-            (fixed.spacing, fixed.apart) = (Duration::from_nanos((1e9 / job.rate) as u64), Apart::Period);
+            (fixed.spacing, fixed.apart) = (Duration::from_nanos((1e9 / job.rate) as u64), SpacingReference::Period);
             // The plain loop sends overdue datagrams at once, too.
             fixed.catch_up = fixed.spacing * 4;
         }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use headway_media::SendQueueOptions;
 use headway_run::{ScenarioText, Watch as _, each};
 use headway_scenario::{Flow, Scenario, hint, load, plan, resend_error};
-use headway_sim::{Comparison, Yardstick, YardstickError, compare};
+use headway_sim::{Comparison, SendQueueEvaluation, YardstickError, compare};
 pub(crate) use named::parse;
 use report::Report;
 use std::sync::Arc;
@@ -101,7 +101,8 @@ fn flow(scenario: &Scenario, name: Option<&str>) -> Result<usize, Failure> {
             .position(|known| known == name)
             .ok_or_else(|| Failure::Queues(format!("there is no flow \"{name}\"{}", hint(name, names()))));
     }
-    let fitting: Vec<usize> = (0..scenario.flows.len()).filter(|&flow| Yardstick::fits(scenario, flow)).collect();
+    let fitting: Vec<usize> =
+        (0..scenario.flows.len()).filter(|&flow| SendQueueEvaluation::fits(scenario, flow)).collect();
     let controlled = |flow: &usize| scenario.flows.get(*flow).is_some_and(|flow| flow.transport.controller().is_some());
     let has_queue: Vec<usize> = (0..scenario.flows.len()).filter(controlled).collect();
     match fitting[..] {

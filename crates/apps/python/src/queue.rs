@@ -1,7 +1,7 @@
 //! Send queues written in Python: adapter from a class of `headway/_queues.py` to `Decisions` of `headway-media`.
 
 use crate::object::{Answer, Method, Object, Raised};
-use headway_media::{Decisions, ExternalQueue, Waits};
+use headway_media::{Decisions, ExternalQueue, WaitingPacket};
 use headway_units::{Duration, Instant};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -28,14 +28,14 @@ impl ExternalQueue for Class {
 struct PyQueue(Object);
 
 impl Decisions for PyQueue {
-    fn choose(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Option<usize> {
+    fn choose(&self, now: Instant, waiting: &[WaitingPacket], travel: Duration) -> Option<usize> {
         self.0.call(Method::Choose, |py, method| {
             let args = (now.as_nanos(), list(py, waiting)?, travel.as_nanos());
             one_of(waiting, "choose", index(Method::Choose, &method.call1(args)?)?)
         })?
     }
 
-    fn discard(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Vec<usize> {
+    fn discard(&self, now: Instant, waiting: &[WaitingPacket], travel: Duration) -> Vec<usize> {
         let discarded = self.0.call(Method::Discard, |py, method| {
             let args = (now.as_nanos(), list(py, waiting)?, travel.as_nanos());
             let mut discarded = Vec::new();
@@ -50,7 +50,13 @@ impl Decisions for PyQueue {
         discarded.unwrap_or_default()
     }
 
-    fn victim(&self, now: Instant, waiting: &[Waits], newcomer: &Waits, travel: Duration) -> Option<usize> {
+    fn victim(
+        &self,
+        now: Instant,
+        waiting: &[WaitingPacket],
+        newcomer: &WaitingPacket,
+        travel: Duration,
+    ) -> Option<usize> {
         self.0.call(Method::MakeRoom, |py, method| {
             let args = (now.as_nanos(), list(py, waiting)?, Waiting(*newcomer), travel.as_nanos());
             one_of(waiting, "make_room", index(Method::MakeRoom, &method.call1(args)?)?)
@@ -58,7 +64,7 @@ impl Decisions for PyQueue {
     }
 }
 
-fn list<'py>(py: Python<'py>, waiting: &[Waits]) -> PyResult<Bound<'py, PyList>> {
+fn list<'py>(py: Python<'py>, waiting: &[WaitingPacket]) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, waiting.iter().map(|packet| Waiting(*packet)))
 }
 
@@ -66,7 +72,7 @@ fn index(method: Method, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     value.extract().map_err(|_| Answer { method, value }.mismatch("an index of a queued packet, or None"))
 }
 
-fn one_of(waiting: &[Waits], method: &str, index: Option<i64>) -> PyResult<Option<usize>> {
+fn one_of(waiting: &[WaitingPacket], method: &str, index: Option<i64>) -> PyResult<Option<usize>> {
     let Some(index) = index else { return Ok(None) };
     let known = usize::try_from(index).ok().filter(|known| *known < waiting.len());
     let wrong = || format!("{method} returned {index}; expected an index of the {} queued packets", waiting.len());
@@ -75,7 +81,7 @@ fn one_of(waiting: &[Waits], method: &str, index: Option<i64>) -> PyResult<Optio
 
 /// Queued packet that a Python queue gets.
 #[pyclass(frozen, module = "headway._native")]
-pub(crate) struct Waiting(Waits);
+pub(crate) struct Waiting(WaitingPacket);
 
 #[pymethods]
 impl Waiting {

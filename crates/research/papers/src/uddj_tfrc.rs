@@ -5,7 +5,7 @@
 //! 4Mbps".
 
 use crate::metric::{Metric, Outcome, flows, mean};
-use headway_record::{FlowSummary, JudgedSummary, LinkSummary, jain_index};
+use headway_record::{FlowSummary, LinkSummary, LossClassificationSummary, jain_index};
 use headway_units::DropCause;
 
 const MAIN: &str = "main";
@@ -120,8 +120,8 @@ fn bottleneck<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
 }
 
 /// Returns the loss classifications of all receivers together.
-fn judged(run: &Outcome<'_>) -> Option<JudgedSummary> {
-    let mut all_judged = JudgedSummary::default();
+fn judged(run: &Outcome<'_>) -> Option<LossClassificationSummary> {
+    let mut all_judged = LossClassificationSummary::default();
     for judged in flows(run, MAIN).map(|flow| flow.losses_judged) {
         let judged = judged?;
         all_judged.channel_counted += judged.channel_counted;
@@ -134,13 +134,13 @@ fn judged(run: &Outcome<'_>) -> Option<JudgedSummary> {
 }
 
 /// Returns the share of channel losses that are counted as congestion, in %; none without channel losses.
-fn false_alarms(judged: &JudgedSummary) -> Option<f64> {
+fn false_alarms(judged: &LossClassificationSummary) -> Option<f64> {
     let all = judged.channel_counted + judged.channel_filtered;
     (all > 0).then(|| 100.0 * judged.channel_counted as f64 / all as f64)
 }
 
 /// Returns the share of queue losses that are filtered out, in %; 0 without queue losses.
-fn missed(judged: &JudgedSummary) -> f64 {
+fn missed(judged: &LossClassificationSummary) -> f64 {
     let all = judged.queue_counted + judged.queue_filtered;
     if all == 0 { 0.0 } else { 100.0 * judged.queue_filtered as f64 / all as f64 }
 }
@@ -170,9 +170,17 @@ mod tests {
     /// to compute.
     #[test]
     fn false_and_missed_shares_of_losses() {
-        let judged =
-            JudgedSummary { channel_counted: 3, channel_filtered: 27, queue_counted: 6, queue_filtered: 2, early: 0 };
+        let judged = LossClassificationSummary {
+            channel_counted: 3,
+            channel_filtered: 27,
+            queue_counted: 6,
+            queue_filtered: 2,
+            early: 0,
+        };
         assert_eq!((false_alarms(&judged), missed(&judged)), (Some(10.0), 25.0));
-        assert_eq!((false_alarms(&JudgedSummary::default()), missed(&JudgedSummary::default())), (None, 0.0));
+        assert_eq!(
+            (false_alarms(&LossClassificationSummary::default()), missed(&LossClassificationSummary::default())),
+            (None, 0.0)
+        );
     }
 }

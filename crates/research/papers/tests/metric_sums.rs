@@ -2,8 +2,8 @@
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{
-    DelaySummary, DropCounts, FlowSummary, FrameSummary, GapSummary, JudgedSummary, LinkFlowSummary, LinkSummary,
-    RttSummary, SeriesNames, SeriesTable, SessionsSummary, Summary, metric,
+    DelaySummary, DropCounts, FlowSummary, FrameSummary, GapSummary, LinkFlowSummary, LinkSummary,
+    LossClassificationSummary, RttSummary, SeriesNames, SeriesTable, SessionsSummary, Summary, metric,
 };
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
@@ -306,7 +306,7 @@ fn uddj_tfrc_of_counts() {
     let scenario = scenario(WIRELESS, &[]);
     let mut summary = run(&scenario);
     let judged = |[channel_counted, channel_filtered, queue_counted, queue_filtered, early]: [u64; 5]| {
-        Some(JudgedSummary { channel_counted, channel_filtered, queue_counted, queue_filtered, early })
+        Some(LossClassificationSummary { channel_counted, channel_filtered, queue_counted, queue_filtered, early })
     };
     for (name, sent, received, channel, queue, bps, rtt, cov, one_way, losses) in [
         ("main1", 1000, 900, 60, 20, 3e6, 0.1, 0.2, 0.04, [3, 27, 6, 2, 4]),

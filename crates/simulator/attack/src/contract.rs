@@ -62,7 +62,7 @@ impl Target {
 
 /// Packet sent by an attacker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shot {
+pub struct SentPacket {
     /// Direction in which the attacker sends the packet.
     pub direction: Direction,
     /// Source address in the IP header.

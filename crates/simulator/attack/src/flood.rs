@@ -1,7 +1,7 @@
 //! Sends Requests from spoofed addresses, to exhaust the memory of a listener or to reflect its Responses to a victim.
 
 use crate::every::{self, Every};
-use crate::{Context, Direction, Endpoint, Shot, packets};
+use crate::{Context, Direction, Endpoint, SentPacket, packets};
 use headway_dccp::{Body, OptionArea};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Seq48};
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl Flood {
         Self { sources: options.sources, padding, every, context }
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<SentPacket> {
         if !self.every.is_due(now) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Forges packets of one endpoint, with guessed or known sequence numbers.
 
 use crate::every::{self, Every};
-use crate::{Context, Direction, Fate, Shot, packets};
+use crate::{Context, Direction, Fate, SentPacket, packets};
 use headway_dccp::{Body, OptionArea, Reset, ResetCode};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48, unused_unless};
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,7 @@ impl Forge {
         Fate::Forwarded
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<SentPacket> {
         while self.every.is_due(now) {
             // Observing attackers cannot send before they have seen packets in both directions.
             if let Some(shot) = self.shot() {
@@ -123,7 +123,7 @@ impl Forge {
         None
     }
 
-    fn shot(&mut self) -> Option<Shot> {
+    fn shot(&mut self) -> Option<SentPacket> {
         let Options { packet, towards, unknown_bits, data, .. } = self.options;
         let Context { target, random, .. } = &mut self.context;
         let (seq, ack) = if unknown_bits == ALL_BITS {

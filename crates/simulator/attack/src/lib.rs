@@ -22,7 +22,7 @@ mod contract;
 mod every;
 mod packets;
 
-pub use contract::{Context, Direction, Endpoint, Fate, Shot, Target};
+pub use contract::{Context, Direction, Endpoint, Fate, SentPacket, Target};
 use headway_units::{Duration, Instant, registry};
 
 registry! {
@@ -101,7 +101,7 @@ impl Attack {
     }
 
     /// Returns the next packet to send now, if any.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<SentPacket> {
         match self {
             Self::Flood(attack) => attack.poll_transmit(now),
             Self::Forge(attack) => attack.poll_transmit(now),

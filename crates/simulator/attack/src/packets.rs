@@ -1,6 +1,6 @@
 //! Encoding and decoding of packets.
 
-use crate::{Direction, Endpoint, Shot, Target};
+use crate::{Direction, Endpoint, SentPacket, Target};
 use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
 use headway_units::Seq48;
 
@@ -18,7 +18,7 @@ pub(crate) fn shot(
     body: Body,
     options: OptionArea<'_>,
     data: usize,
-) -> Shot {
+) -> SentPacket {
     let (_, destination) = target.ends(direction);
     let data = vec![0; data];
     let packet = Packet {
@@ -31,7 +31,7 @@ pub(crate) fn shot(
         options,
         data: &data,
     };
-    Shot { direction, source: source.address, bytes: encode(&packet, network(source, destination)) }
+    SentPacket { direction, source: source.address, bytes: encode(&packet, network(source, destination)) }
 }
 
 /// Encodes the packet; returns no bytes if it cannot be encoded.

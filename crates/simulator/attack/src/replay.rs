@@ -1,6 +1,6 @@
 //! Replays packets: duplicates, bursts of duplicates and old packets.
 
-use crate::{Context, Direction, Fate, Shot};
+use crate::{Context, Direction, Fate, SentPacket};
 use headway_units::{Dialect, Duration, Instant, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ pub struct Replay {
     options: Options,
     context: Context,
     /// Pending packets by time, each with the number of remaining copies.
-    waiting: VecDeque<(Instant, u32, Shot)>,
+    waiting: VecDeque<(Instant, u32, SentPacket)>,
 }
 
 impl Replay {
@@ -52,13 +52,13 @@ impl Replay {
     pub(crate) fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
         if self.context.hits(now, self.options.share) && self.waiting.len() < MAX_PENDING {
             let source = self.context.target.ends(direction).0.address;
-            let shot = Shot { direction, source, bytes: bytes.to_vec() };
+            let shot = SentPacket { direction, source, bytes: bytes.to_vec() };
             self.waiting.push_back((now + self.options.after, self.options.copies, shot));
         }
         Fate::Forwarded
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<SentPacket> {
         let (at, left, shot) = self.waiting.front_mut()?;
         if *at > now {
             return None;

@@ -1,7 +1,7 @@
 //! Timing, rate and source addresses of attackers, as documented in the book's table of attackers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_attack::{Attack, AttackOptions, Context, Direction, Endpoint, Fate, Shot, Target};
+use headway_attack::{Attack, AttackOptions, Context, Direction, Endpoint, Fate, SentPacket, Target};
 use headway_dccp::ServiceCode;
 use headway_units::{Dialect, Duration, Instant, Random, Registry};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ fn options(kind: &str) -> AttackOptions {
 }
 
 /// Returns all packets that the attack sends spontaneously, with their times. None is sent at its stop.
-fn shots(attack: &mut Attack) -> Vec<(Instant, Shot)> {
+fn shots(attack: &mut Attack) -> Vec<(Instant, SentPacket)> {
     let next = || {
         let due = attack.poll_timeout()?;
         Some((due, attack.poll_transmit(due).unwrap()))

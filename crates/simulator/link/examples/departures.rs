@@ -14,7 +14,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "wrong arguments cause a panic")]
 
 use headway_engine::{Class, Moment, Ties};
-use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkFacts, Verdict};
+use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkProperties, Verdict};
 use headway_link::{Config, Decision, DroppedPacket, Handle, Handler, Item, Pool, Ports, QueueOptions};
 use headway_record::Measured;
 use headway_units::{Bytes, Dscp, Duration, Ecn, Instant, Random, Rate, Registry, SchemaRegistry};
@@ -191,7 +191,7 @@ fn decided(at: Instant, decision: Decision, pool: &mut Pool<Packet>) {
 
 /// Drives a queue without a link. A packet is always in transmission, so that no packet is admitted above the limit.
 fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
-    let facts = LinkFacts { rate: Rate::from_bits_per_second(1), delay: Duration::ZERO };
+    let facts = LinkProperties { rate: Rate::from_bits_per_second(1), delay: Duration::ZERO };
     let (mut queue, mut random) = (Discipline::new(queue, facts), Random::new(seed, "queue"));
     queue.set_hosts(&hosts());
     let (mut pool, mut decisions) = (Pool::default(), VecDeque::new());

@@ -6,7 +6,7 @@ use crate::in_flight::InFlight;
 use crate::loss::{Loss, Place};
 use crate::policer::Policer;
 use crate::pool::Handle;
-use crate::queue::{Arrival, Backlog, Decision, Discipline, Hosts, LinkFacts, Verdict};
+use crate::queue::{Arrival, Backlog, Decision, Discipline, Hosts, LinkProperties, Verdict};
 use crate::unmarked::Unmarked;
 use crate::varying::Varying;
 use headway_engine::Ties;
@@ -69,7 +69,7 @@ impl Common {
         let Config { rate, delay, mtu, queue, loss, policer, duplicate, .. } = config;
         // A queue with a shaper is not served faster than the rate of the shaper.
         let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
-        let facts = LinkFacts { rate: served, delay: *delay };
+        let facts = LinkProperties { rate: served, delay: *delay };
         let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, latency_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
             let loss = Loss::new(loss);

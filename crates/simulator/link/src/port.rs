@@ -158,7 +158,7 @@ impl Port {
         let marked = match verdict {
             Verdict::Admit => false,
             Verdict::Mark => true,
-            Verdict::MarkHead { .. } | Verdict::AdmitAndEvict { .. } => {
+            Verdict::MarkHead { .. } | Verdict::EnqueueAndDrop { .. } => {
                 return self.admit_with_side_effect(ctx, now, idle, (packet, arrival), verdict);
             }
             Verdict::Drop(cause) => {
@@ -198,14 +198,14 @@ impl Port {
                 let ahead = ctx.common.unmarked.as_mut().and_then(|unmarked| unmarked.mark(class));
                 (ahead.is_none(), ahead)
             }
-            Verdict::AdmitAndEvict { mark, .. } => (mark, None),
+            Verdict::EnqueueAndDrop { mark, .. } => (mark, None),
             _ => (false, None),
         };
         if !marked {
             ctx.common.add_unmarked(packet, arrival);
         }
         let begun = self.push(ctx, now, idle, (packet, arrival.size.count() as u32));
-        if let Verdict::AdmitAndEvict { place, cause, .. } = verdict
+        if let Verdict::EnqueueAndDrop { place, cause, .. } = verdict
             && let Some(victim) = self.evict(ctx, place)
         {
             return (Offer::Evicted { marked, victim, cause }, begun);

@@ -127,7 +127,7 @@ mod tests {
             ..held_back::Options::preset(Dialect::Rfc)
         };
         let mut link = propagation(&[]);
-        link.reorder = Some(Reorder::new(&ReorderOptions::HeldBack(third), Random::new(1, "reorder")));
+        link.reorder = Some(Reorder::new(&ReorderOptions::Delayed(third), Random::new(1, "reorder")));
         let arrivals = [0, 1, 2, 3, 4, 5].map(|end| link.arrival(at(end)));
         assert_eq!(arrivals, [10, 11, 17, 13, 14, 20].map(at));
     }

@@ -640,7 +640,7 @@ fn kept_jitter(mean: u64) -> JitterOptions {
 
 fn held_back(probability: f64, by: u64) -> ReorderOptions {
     let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(by));
-    ReorderOptions::HeldBack(reorder::held_back::Options {
+    ReorderOptions::Delayed(reorder::held_back::Options {
         probability: Some(probability),
         by,
         ..reorder::held_back::Options::preset(Dialect::Rfc)
@@ -649,7 +649,7 @@ fn held_back(probability: f64, by: u64) -> ReorderOptions {
 
 fn let_ahead(probability: f64, by: u64) -> ReorderOptions {
     let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(by));
-    ReorderOptions::LetAhead(reorder::let_ahead::Options {
+    ReorderOptions::NotDelayed(reorder::let_ahead::Options {
         probability,
         by,
         ..reorder::let_ahead::Options::preset(Dialect::Rfc)
@@ -669,8 +669,8 @@ fn overtaking_strategy() -> impl Strategy<Value = (Option<JitterOptions>, Option
 /// 4 ms of packets at 2 Mb/s, every second of which is delayed by 9 ms: RFC 4737 section 3.3, by earlier arrivals.
 #[test]
 fn packets_that_arrive_after_a_later_one_are_reordered() {
-    let ReorderOptions::HeldBack(every) = held_back(1.0, 9) else { unreachable!() };
-    let reorder = Some(ReorderOptions::HeldBack(reorder::held_back::Options { gap: 2, ..every }));
+    let ReorderOptions::Delayed(every) = held_back(1.0, 9) else { unreachable!() };
+    let reorder = Some(ReorderOptions::Delayed(reorder::held_back::Options { gap: 2, ..every }));
     let config = Config { reorder, ..config("2Mbps", droptail(50)) };
     let seen = drive(&config, &[(ms(0), 1000); 6]);
     let order = [(14, 0), (22, 2), (27, 1), (30, 4), (35, 3), (43, 5)];
@@ -864,7 +864,7 @@ fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
                 quantum: Bytes::new(quantum),
                 drop_half_of: if half { fq_codel::HalfOf::Packets } else { fq_codel::HalfOf::Bytes },
                 maxpacket_of: if all { fq_codel::MaxpacketOf::All } else { fq_codel::MaxpacketOf::Queue },
-                spent_at: if below { fq_codel::SpentAt::BelowZero } else { fq_codel::SpentAt::Zero },
+                spent_at: if below { fq_codel::DeficitExhausted::BelowZero } else { fq_codel::DeficitExhausted::Zero },
                 target: Duration::from_millis(target),
                 interval: Duration::from_millis(interval),
                 maxpacket: Bytes::new(500),

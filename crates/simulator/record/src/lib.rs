@@ -53,7 +53,7 @@ pub use format::events::{
     MAX_ROWS_PER_KIND as MAX_EVENTS_PER_KIND,
 };
 pub use format::ip::{IpAddresses, IpError, IpHeader};
-pub use format::packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
+pub use format::packets::{Hop, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError, TraversalOutcome};
 pub use format::pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use format::series::{SeriesEntity, SeriesError, SeriesId, SeriesMetric, SeriesNames, SeriesTable, SeriesWriter};
 pub use format::{nam, ns2, perfetto};
@@ -70,7 +70,7 @@ pub use meter::flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary}
 pub use meter::frames::{FrameSummary, WrittenFrame};
 pub use meter::histogram::{Histogram, PERCENTILE_ERROR};
 pub use meter::host::{HostDrops, HostMeter, HostSummary};
-pub use meter::judged::JudgedSummary;
+pub use meter::judged::LossClassificationSummary;
 pub use meter::link::{LinkLabel, LinkMeter, LinkSummary};
 pub use meter::measured::Measured;
 pub use meter::pages::PagesSummary;

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::{
-    Distribution, FlowDistributions, FlowLabel, FlowMeter, FlowPacket, FlowSummary, HostMeter, Interval, JudgedSummary,
-    LinkLabel, LinkMeter, Measured, PagesSummary, SessionsSummary, Summary, WrittenFrame,
+    Distribution, FlowDistributions, FlowLabel, FlowMeter, FlowPacket, FlowSummary, HostMeter, Interval, LinkLabel,
+    LinkMeter, LossClassificationSummary, Measured, PagesSummary, SessionsSummary, Summary, WrittenFrame,
 };
 use headway_units::{Bytes, DropCause, Duration, FlowId, HostDrop, Instant, MediaKind};
 use std::sync::Arc;
@@ -228,12 +228,17 @@ fn copies_count_in_the_variation_of_the_rate() {
 /// One, two, three and four losses of each kind.
 #[test]
 fn losses_are_judged_by_cause_and_judgment() {
-    let mut judged = JudgedSummary::default();
+    let mut judged = LossClassificationSummary::default();
     for (by_channel, counted, losses) in [(true, true, 1), (true, false, 2), (false, true, 3), (false, false, 4)] {
         (0..losses).for_each(|_| judged.add(by_channel, counted));
     }
-    let expected =
-        JudgedSummary { channel_counted: 1, channel_filtered: 2, queue_counted: 3, queue_filtered: 4, early: 0 };
+    let expected = LossClassificationSummary {
+        channel_counted: 1,
+        channel_filtered: 2,
+        queue_counted: 3,
+        queue_filtered: 4,
+        early: 0,
+    };
     assert_eq!(judged, expected);
 }
 

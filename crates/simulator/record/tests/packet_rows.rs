@@ -6,7 +6,7 @@ use arrow_array::types::{Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::DataType;
-use headway_record::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows};
+use headway_record::{Hop, HopId, HopLink, PacketIndex, PacketNames, PacketRows, TraversalOutcome};
 use headway_units::{Bytes, DropCause, Duration, Instant, Rate};
 use serde_json::Value;
 use std::io::Cursor;
@@ -91,16 +91,16 @@ fn each_fate_of_a_packet_has_its_times() {
     rows.marked(delivered);
     // Link 0: dropped at once.
     let refused = rows.offered(&Hop { bytes: Bytes::new(40), queue: u64::MAX, ..hop(1001, 0) });
-    rows.ended(refused, ns(1001), HopFate::Dropped(DropCause::QueueFull));
+    rows.ended(refused, ns(1001), TraversalOutcome::Dropped(DropCause::QueueFull));
     // Link 1: would be transmitted from 1030 ns on, but is dropped at 1015 ns while it waits.
     let waiting = rows.offered(&hop(1002, 1));
     rows.transmitted(waiting, ns(1030), ns(1050));
-    rows.ended(waiting, ns(1015), HopFate::Dropped(DropCause::Early));
-    rows.ended(delivered, ns(1060), HopFate::Delivered);
+    rows.ended(waiting, ns(1015), TraversalOutcome::Dropped(DropCause::Early));
+    rows.ended(delivered, ns(1060), TraversalOutcome::Delivered);
     // Link 0: is transmitted at once, arrives and finds no room at the host.
     let host = rows.offered(&hop(1003, 0));
     rows.transmitted(host, ns(1003), ns(1013));
-    rows.ended(host, ns(1018), HopFate::Dropped(DropCause::Host));
+    rows.ended(host, ns(1018), TraversalOutcome::Dropped(DropCause::Host));
     // Link 0: is in flight at the end of the run at 1100 ns, 7 ns after its transmission.
     let in_flight = rows.offered(&hop(1004, 0));
     rows.transmitted(in_flight, ns(1013), ns(1093));
@@ -109,12 +109,14 @@ fn each_fate_of_a_packet_has_its_times() {
     // Link 0: is dropped when its transmission would begin.
     let beginning = rows.offered(&hop(1006, 0));
     rows.transmitted(beginning, ns(1020), ns(1040));
-    rows.ended(beginning, ns(1020), HopFate::Dropped(DropCause::Policer));
+    rows.ended(beginning, ns(1020), TraversalOutcome::Dropped(DropCause::Policer));
     let (index, bytes) = finish(rows, 1100);
     let batches = batches(&bytes);
     let [batch] = &batches[..] else { panic!("{} batches", batches.len()) };
-    let fates: Vec<&str> =
-        column(batch, "fate").into_iter().map(|code| HopFate::names()[usize::try_from(code).unwrap()]).collect();
+    let fates: Vec<&str> = column(batch, "fate")
+        .into_iter()
+        .map(|code| TraversalOutcome::names()[usize::try_from(code).unwrap()])
+        .collect();
     assert_eq!(fates, ["queue_full", "host", "in_flight", "policer", "delivered", "early", "in_flight"]);
     for (name, expected) in [
         ("base_ns", [1000; 7]),
@@ -177,7 +179,7 @@ fn ticks_are_as_long_as_a_batch_needs() {
         rows.offered(&hop(base, 0));
         let second = rows.offered(&hop(base + 8, 0));
         rows.transmitted(second, ns(base + 12), ns(base + 121));
-        rows.ended(second, ns(base + 309), HopFate::Delivered);
+        rows.ended(second, ns(base + 309), TraversalOutcome::Delivered);
         rows.offered(&hop(base + last, 0));
         let (index, bytes) = finish(rows, base + last);
         let batches = batches(&bytes);
@@ -212,7 +214,7 @@ fn a_file_describes_itself() {
     let mut rows = PacketRows::new(&names(1, 2));
     for number in 0..=BATCH {
         let id = rows.offered(&hop(number, 0));
-        rows.ended(id, ns(number), HopFate::Delivered);
+        rows.ended(id, ns(number), TraversalOutcome::Delivered);
     }
     let (index, bytes) = finish(rows, BATCH);
     let reader = FileReader::try_new(Cursor::new(&bytes), None).unwrap();
@@ -222,7 +224,7 @@ fn a_file_describes_itself() {
     assert_eq!(of("links"), serde_json::json!([link]));
     assert_eq!(of("flows"), serde_json::json!(["f0", "f1"]));
     assert_eq!(of("kinds"), serde_json::json!(["data", "feedback"]));
-    assert_eq!(of("fates"), serde_json::json!(HopFate::names()));
+    assert_eq!(of("fates"), serde_json::json!(TraversalOutcome::names()));
     assert_eq!(of("rows"), BATCH + 1);
     assert_eq!(of("headway.packets"), json(&index)["version"]);
     assert_eq!(PacketIndex::text_of(&bytes), Some(index.to_json()));
@@ -248,7 +250,8 @@ fn a_file_describes_itself() {
 /// reported two batches later at most.
 #[test]
 fn rows_of_several_batches_keep_their_fates() {
-    let fate = |n: u64| [HopFate::Delivered, HopFate::Dropped(DropCause::Channel)][n as usize % 5 / 4];
+    let fate =
+        |n: u64| [TraversalOutcome::Delivered, TraversalOutcome::Dropped(DropCause::Channel)][n as usize % 5 / 4];
     let all = 2 * BATCH + 10;
     let mut rows = PacketRows::new(&names(3, 1));
     let ids: Vec<HopId> = (0..all).map(|n| rows.offered(&hop(n, (n % 3) as u32))).collect();
@@ -294,7 +297,7 @@ fn a_batch_is_written_as_soon_as_it_is_settled() {
     let offer = |rows: &mut PacketRows, n: u64| {
         let id = rows.offered(&hop(n, 0));
         if n > 0 {
-            rows.ended(id, ns(n), HopFate::Delivered);
+            rows.ended(id, ns(n), TraversalOutcome::Delivered);
         }
         id
     };
@@ -305,7 +308,7 @@ fn a_batch_is_written_as_soon_as_it_is_settled() {
     let ready = rows.take().unwrap();
     file.extend(&ready);
     assert!(ready.is_empty(), "the first packet is on its link: {} bytes", ready.len());
-    rows.ended(first, ns(9), HopFate::Delivered);
+    rows.ended(first, ns(9), TraversalOutcome::Delivered);
     assert!(rows.take().unwrap().is_empty(), "the third batch has not begun");
     offer(&mut rows, 2 * BATCH);
     let ready = rows.take().unwrap();
@@ -325,7 +328,7 @@ fn packets_that_stay_for_long_are_in_a_later_batch() {
     let offer = |rows: &mut PacketRows, from: u64, to: u64| {
         for n in from..to {
             let id = rows.offered(&hop(n, 0));
-            rows.ended(id, ns(n), HopFate::Delivered);
+            rows.ended(id, ns(n), TraversalOutcome::Delivered);
         }
     };
     let mut file = rows.take().unwrap();
@@ -338,7 +341,7 @@ fn packets_that_stay_for_long_are_in_a_later_batch() {
         let end = ns(20 * BATCH + n);
         rows.transmitted(slow[n as usize], ns(10 + n), end);
         rows.marked(slow[n as usize]);
-        rows.ended(slow[n as usize], end, HopFate::Dropped(DropCause::Channel));
+        rows.ended(slow[n as usize], end, TraversalOutcome::Dropped(DropCause::Channel));
     }
     let end = 21 * BATCH;
     let index = rows.finish(ns(end));
@@ -353,8 +356,12 @@ fn packets_that_stay_for_long_are_in_a_later_batch() {
     reader.set_index(18).unwrap();
     let last = reader.next().unwrap().unwrap();
     assert_eq!(column(&last, "offered"), [0, 1, 2]);
-    let codes = [HopFate::Dropped(DropCause::Channel), HopFate::Dropped(DropCause::Channel), HopFate::InFlight]
-        .map(|fate| i64::from(fate.code()));
+    let codes = [
+        TraversalOutcome::Dropped(DropCause::Channel),
+        TraversalOutcome::Dropped(DropCause::Channel),
+        TraversalOutcome::InFlight,
+    ]
+    .map(|fate| i64::from(fate.code()));
     assert_eq!(column(&last, "fate"), codes);
     assert_eq!(column(&last, "mark"), [1, 1, 0]);
     assert_eq!(column(&last, "wait"), [10, 10, end as i64 - 2]);
@@ -373,18 +380,18 @@ fn packets_that_stayed_for_long_make_a_batch() {
     let offer = |rows: &mut PacketRows, from: u64, to: u64| {
         for n in from..to {
             let id = rows.offered(&hop(n, 0));
-            rows.ended(id, ns(n), HopFate::Delivered);
+            rows.ended(id, ns(n), TraversalOutcome::Delivered);
         }
     };
     let mut file = rows.take().unwrap();
     offer(&mut rows, BATCH, 17 * BATCH + 1);
     for id in slow[1..].iter().rev() {
-        rows.ended(*id, ns(18 * BATCH), HopFate::Delivered);
+        rows.ended(*id, ns(18 * BATCH), TraversalOutcome::Delivered);
     }
     file.extend(rows.take().unwrap());
     offer(&mut rows, 17 * BATCH + 1, 18 * BATCH + 1);
     // The first one is on its link: 65,535 rows are no batch.
-    rows.ended(slow[0], ns(18 * BATCH + 1), HopFate::Delivered);
+    rows.ended(slow[0], ns(18 * BATCH + 1), TraversalOutcome::Delivered);
     offer(&mut rows, 18 * BATCH + 1, 19 * BATCH + 1);
     let index = rows.finish(ns(20 * BATCH));
     file.extend(rows.take().unwrap());
@@ -406,7 +413,7 @@ fn the_same_hops_give_the_same_bytes() {
         let (mut rows, mut bytes) = (PacketRows::new(&names(2, 1)), Vec::new());
         for n in 0..2 * BATCH {
             let id = rows.offered(&hop(n, (n % 2) as u32));
-            rows.ended(id, ns(n), HopFate::Delivered);
+            rows.ended(id, ns(n), TraversalOutcome::Delivered);
             if n % take_every == 0 {
                 bytes.extend(rows.take().unwrap());
             }

@@ -6,8 +6,8 @@ use headway_media::Unsent;
 use headway_record::PacketIndex;
 use headway_scenario::Scenario;
 use headway_sim::{
-    LinkEvent, Ns2Trace, Observer, OfferedHop, Packet, PacketTrace, PcapngTrace, PerfettoTrace, Place, RoundTrip,
-    Setback,
+    CongestionEvent, LinkEvent, Ns2Trace, Observer, OfferedPacket, Packet, PacketTrace, PcapngTrace, PerfettoTrace,
+    Place, RoundTrip,
 };
 use headway_units::{DropCause, Duration, Instant};
 
@@ -172,7 +172,7 @@ impl Observer for Traces {
         }
     }
 
-    fn hop_offered(&mut self, now: Instant, hop: &OfferedHop<'_>) {
+    fn hop_offered(&mut self, now: Instant, hop: &OfferedPacket<'_>) {
         if let Some(trace) = &mut self.packets {
             trace.hop_offered(now, hop);
         }
@@ -220,9 +220,9 @@ impl Observer for Traces {
         }
     }
 
-    fn setback(&mut self, now: Instant, flow: usize, setback: Setback, resent: Option<i64>) {
+    fn congestion_event(&mut self, now: Instant, flow: usize, congestion_event: CongestionEvent, resent: Option<i64>) {
         if let Some(trace) = &mut self.perfetto {
-            trace.setback(now, flow, setback, resent);
+            trace.congestion_event(now, flow, congestion_event, resent);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::observe::{Observer, Place};
 use crate::packet::{Body, Data, Envelope, Packet, RawEnd, RawPacket};
 use crate::transport::{SERVICE, Verdict};
-use headway_attack::{Attack, Context, Direction, Endpoint, Fate, Shot, Target};
+use headway_attack::{Attack, Context, Direction, Endpoint, Fate, SentPacket, Target};
 use headway_dccp::{Addresses, Network as Checksummed};
 use headway_engine::{Class, Moment, Owner, Timer};
 use headway_link::Handle;
@@ -177,7 +177,7 @@ impl Attacker {
     /// Sends the packets that are due at `at` and arms the timer.
     fn transmit<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         for _ in 0..MAX_BURST_PACKETS {
-            let Some(Shot { direction, source, bytes }) = self.attack.poll_transmit(at) else { break };
+            let Some(SentPacket { direction, source, bytes }) = self.attack.poll_transmit(at) else { break };
             let size = (IP_HEADER + bytes.len()) as u32;
             self.counted.sent_packets += 1;
             self.counted.sent_bytes += u64::from(size);

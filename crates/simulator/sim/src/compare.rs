@@ -1,11 +1,11 @@
 //! Compares send queues on one flow: in a run each, and over the same send opportunities.
 //!
 //! In a run, a send queue also affects the rate: a controller with less data to send allows less later, and other
-//! flows use the free capacity. Over the same opportunities ([`Yardstick`]), only the choice of packets differs, and
+//! flows use the free capacity. Over the same opportunities ([`SendQueueEvaluation`]), only the choice of packets differs, and
 //! an upper bound is known.
 
 use crate::simulation::Simulation;
-use crate::yardstick::{Yardstick, YardstickError, run_out};
+use crate::yardstick::{SendQueueEvaluation, YardstickError, run_out};
 use headway_bound::{Replayed, UnitBound};
 use headway_media::SendQueueOptions;
 use headway_scenario::Scenario;
@@ -72,7 +72,7 @@ pub fn compare(
     keep_running: impl Fn() -> bool,
 ) -> Result<Comparison, YardstickError> {
     let mut scenario = Scenario { series: None, ..scenario.clone() };
-    let yardstick = Yardstick::new_while(&scenario, flow, &keep_running)?;
+    let yardstick = SendQueueEvaluation::new_while(&scenario, flow, &keep_running)?;
     let bound = yardstick.bound();
     let mut compared = Vec::with_capacity(queues.len());
     for queue in queues {

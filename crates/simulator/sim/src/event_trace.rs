@@ -1,6 +1,6 @@
 //! Drops, losses, timeouts and late packets of a run, as they happen.
 
-use crate::observe::{LinkEvent, Observer, Place, Setback};
+use crate::observe::{CongestionEvent, LinkEvent, Observer, Place};
 use crate::packet::Packet;
 use headway_media::Unsent;
 use headway_record::{Event, EventCause, EventKind, EventLog, EventNames, EventsError};
@@ -72,11 +72,11 @@ impl Observer for EventTrace {
         self.log.push(Event { entity: entity as u32, cause: Some(EventCause::Drop(cause)), ..event });
     }
 
-    fn setback(&mut self, now: Instant, flow: usize, setback: Setback, resent: Option<i64>) {
-        let kind = match setback {
-            Setback::Timeout => EventKind::Timeout,
-            Setback::FastRetransmit => EventKind::FastRetransmit,
-            Setback::LossEvent => EventKind::LossEvent,
+    fn congestion_event(&mut self, now: Instant, flow: usize, congestion_event: CongestionEvent, resent: Option<i64>) {
+        let kind = match congestion_event {
+            CongestionEvent::Timeout => EventKind::Timeout,
+            CongestionEvent::FastRetransmit => EventKind::FastRetransmit,
+            CongestionEvent::LossEvent => EventKind::LossEvent,
         };
         let sequence = resent.and_then(|number| number.try_into().ok());
         self.log.push(Event { sequence, ..self.of_flow(now, kind, flow) });

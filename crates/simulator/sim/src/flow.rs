@@ -5,7 +5,7 @@ pub(crate) mod attacked;
 use crate::clocks::{Clocks, Meter, local, true_time};
 use crate::frames::Frames;
 use crate::network::Network;
-use crate::observe::{Observer, Setbacks};
+use crate::observe::{CongestionEvents, Observer};
 use crate::packet::{Body, Datagram, Packet, Sending};
 use crate::send_queue::SendQueue;
 use crate::transport::{Ends, Transport, WriteOutcome, with_ends};
@@ -51,8 +51,8 @@ pub(crate) struct Driver {
     pub(crate) source: Source,
     /// Counters of the sender at the start of the measurement.
     pub(crate) counted_before: Counters,
-    /// Setbacks of the sender that were reported to the observer.
-    pub(crate) reported_setbacks: Setbacks,
+    /// Congestion events of the sender that were reported to the observer.
+    pub(crate) reported_events: CongestionEvents,
 }
 
 impl Flow {
@@ -216,7 +216,7 @@ impl Driver {
         ends.handle_sender_timeout(local(clocks.sender(), at));
         self.transmit_at(ends, clocks, now, at, network);
         if O::FLOW_EVENTS {
-            self.report_setbacks(ends, now.at, None, network);
+            self.report_congestion_events(ends, now.at, None, network);
         }
     }
 
@@ -266,9 +266,9 @@ impl Driver {
             }
             network.delivered(now.at, handle, 0);
             self.transmit(ends, clocks, now, network);
-            // Setbacks of TCP are reported with the retransmission.
+            // Congestion events of TCP are reported with the retransmission.
             if O::FLOW_EVENTS && ends.tcp().is_none() {
-                self.report_setbacks(ends, now.at, None, network);
+                self.report_congestion_events(ends, now.at, None, network);
             }
         }
     }
@@ -288,7 +288,7 @@ impl Driver {
         now: Instant,
         network: &mut Network<O>,
     ) {
-        while let Some(judgement) = ends.poll_judgement() {
+        while let Some(judgement) = ends.poll_loss_classification() {
             network.fates().judged(now, self.id, judgement);
         }
     }
@@ -357,7 +357,7 @@ impl Driver {
                 && tcp.sending == Sending::Retransmission
             {
                 let resent = tcp.seq as i64;
-                self.report_setbacks(ends, now.at, Some(resent), network);
+                self.report_congestion_events(ends, now.at, Some(resent), network);
             }
             network.inject(now, self.id, self.forward, true, envelope);
         }
@@ -416,20 +416,22 @@ impl Driver {
         }
     }
 
-    /// Reports setbacks of the sender since the last report.
+    /// Reports congestion events of the sender since the last report.
     #[inline(never)]
-    pub(crate) fn report_setbacks<E: Ends + ?Sized, O: Observer>(
+    pub(crate) fn report_congestion_events<E: Ends + ?Sized, O: Observer>(
         &mut self,
         ends: &mut E,
         now: Instant,
         resent: Option<i64>,
         network: &mut Network<O>,
     ) {
-        let setbacks = ends.setbacks();
-        if setbacks != self.reported_setbacks {
-            let before = std::mem::replace(&mut self.reported_setbacks, setbacks);
+        let congestion_events = ends.congestion_events();
+        if congestion_events != self.reported_events {
+            let before = std::mem::replace(&mut self.reported_events, congestion_events);
             let flow = self.id.0 as usize;
-            setbacks.since(before).for_each(|setback| network.observer().setback(now, flow, setback, resent));
+            congestion_events
+                .since(before)
+                .for_each(|congestion_event| network.observer().congestion_event(now, flow, congestion_event, resent));
         }
     }
 

@@ -35,7 +35,7 @@ pub use flow_paths::{FlowPath, flow_paths};
 pub use frames::Frames;
 pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
-pub use observe::{LinkEvent, Observer, OfferedHop, Place, RoundTrip, Setback};
+pub use observe::{CongestionEvent, LinkEvent, Observer, OfferedPacket, Place, RoundTrip};
 pub use packet::{
     Body, Data, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, Sending, TcpPacket,
     TfrcNumbers,
@@ -48,4 +48,4 @@ pub use simulation::{Record, RunError, Simulation};
 pub use speech::rate_speech;
 pub use transport::ExternalPacket;
 pub use transport::dccp::ends::dccp_cut;
-pub use yardstick::{Yardstick, YardstickError};
+pub use yardstick::{SendQueueEvaluation, YardstickError};

@@ -15,7 +15,7 @@ use fates::{Fates, flow_packet, media};
 pub(crate) use fates::{MAX_PACKETS, finite_deadline};
 use headway_engine::{EventQueue, Moment};
 use headway_link::{Handle, Ports};
-use headway_record::{FlowMeter, JudgedSummary, Measured};
+use headway_record::{FlowMeter, LossClassificationSummary, Measured};
 use headway_scenario::{FlowDscp, Scenario};
 use headway_units::{DropCause, Dscp, FlowId, Instant, MediaKind};
 use hosts::Hosts;
@@ -215,7 +215,7 @@ impl<O: Observer> Network<O> {
         packets.remove(handle);
     }
 
-    pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<JudgedSummary> {
+    pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<LossClassificationSummary> {
         self.ports.handler.judged_summary(flow)
     }
 

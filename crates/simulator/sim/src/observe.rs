@@ -32,7 +32,7 @@ pub struct RoundTrip {
 
 /// A packet offered to a link. Later calls of the observer identify the packet by [`slot`](Self::slot).
 #[derive(Clone, Copy, Debug)]
-pub struct OfferedHop<'a> {
+pub struct OfferedPacket<'a> {
     /// Small number that identifies the packet until it leaves this link; unique among the packets that are on links.
     pub slot: usize,
     /// Number of the link direction, in the order of the scenario.
@@ -54,7 +54,7 @@ pub enum Place {
 
 /// Event at a sender that reduces its rate or window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setback {
+pub enum CongestionEvent {
     /// Expiry of the sender's retransmission timer or nofeedback timer.
     Timeout,
     /// TCP retransmits a segment because of acknowledgements, before its timer expires.
@@ -63,39 +63,39 @@ pub enum Setback {
     LossEvent,
 }
 
-/// Number of each kind of [`Setback`] so far.
+/// Number of each kind of [`CongestionEvent`] so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Setbacks {
+pub(crate) struct CongestionEvents {
     pub(crate) timeouts: u64,
     pub(crate) fast_retransmits: u64,
     pub(crate) loss_events: u64,
 }
 
-impl Setbacks {
+impl CongestionEvents {
     /// Adds the change of one sender's counters.
     pub(crate) fn add(&mut self, before: headway_tcp::Counters, now: headway_tcp::Counters) {
         self.timeouts += now.timeouts - before.timeouts;
         self.fast_retransmits += now.fast_recoveries - before.fast_recoveries;
     }
 
-    /// Returns each setback since `before`.
-    pub(crate) fn since(self, before: Self) -> impl Iterator<Item = Setback> {
+    /// Returns each congestion event since `before`.
+    pub(crate) fn since(self, before: Self) -> impl Iterator<Item = CongestionEvent> {
         let of = |what, now: u64, before| (before..now).map(move |_| what);
-        of(Setback::Timeout, self.timeouts, before.timeouts)
-            .chain(of(Setback::FastRetransmit, self.fast_retransmits, before.fast_retransmits))
-            .chain(of(Setback::LossEvent, self.loss_events, before.loss_events))
+        of(CongestionEvent::Timeout, self.timeouts, before.timeouts)
+            .chain(of(CongestionEvent::FastRetransmit, self.fast_retransmits, before.fast_retransmits))
+            .chain(of(CongestionEvent::LossEvent, self.loss_events, before.loss_events))
     }
 }
 
-impl From<headway_tcp::Counters> for Setbacks {
+impl From<headway_tcp::Counters> for CongestionEvents {
     fn from(counters: headway_tcp::Counters) -> Self {
         Self { timeouts: counters.timeouts, fast_retransmits: counters.fast_recoveries, loss_events: 0 }
     }
 }
 
-impl From<headway_rate::Setbacks> for Setbacks {
-    fn from(setbacks: headway_rate::Setbacks) -> Self {
-        Self { timeouts: setbacks.timeouts, fast_retransmits: 0, loss_events: setbacks.loss_events }
+impl From<headway_rate::CongestionEvents> for CongestionEvents {
+    fn from(congestion_events: headway_rate::CongestionEvents) -> Self {
+        Self { timeouts: congestion_events.timeouts, fast_retransmits: 0, loss_events: congestion_events.loss_events }
     }
 }
 
@@ -107,7 +107,7 @@ pub trait Observer {
     /// Whether the `hop_*` methods are called, for each packet at each link. They cause no events: if the outcome is
     /// known when a packet is offered, it is reported then.
     const HOPS: bool = false;
-    /// Whether [`dropped`](Self::dropped), [`setback`](Self::setback), [`unsent`](Self::unsent) and
+    /// Whether [`dropped`](Self::dropped), [`congestion_event`](Self::congestion_event), [`unsent`](Self::unsent) and
     /// [`late`](Self::late) are called.
     const FLOW_EVENTS: bool = false;
 
@@ -127,7 +127,7 @@ pub trait Observer {
     fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}
 
     /// Handles a packet that is offered to a link, before it is queued or dropped.
-    fn hop_offered(&mut self, _now: Instant, _hop: &OfferedHop<'_>) {}
+    fn hop_offered(&mut self, _now: Instant, _hop: &OfferedPacket<'_>) {}
 
     /// Handles the transmission of the packet in this slot, from `start` to `end`, which may be in the future.
     fn hop_transmitted(&mut self, _slot: usize, _start: Instant, _end: Instant) {}
@@ -144,7 +144,7 @@ pub trait Observer {
 
     /// Handles an event that reduces the rate or window of a flow's sender. `resent` is the number of the packet that
     /// the sender retransmits immediately, if any.
-    fn setback(&mut self, _now: Instant, _flow: usize, _setback: Setback, _resent: Option<i64>) {}
+    fn congestion_event(&mut self, _now: Instant, _flow: usize, _setback: CongestionEvent, _resent: Option<i64>) {}
 
     /// Handles a packet discarded by a flow's send queue.
     fn unsent(&mut self, _now: Instant, _flow: usize, _unsent: &Unsent) {}
@@ -194,7 +194,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.window(now, flow, sender);
     }
     #[inline]
-    fn hop_offered(&mut self, now: Instant, hop: &OfferedHop<'_>) {
+    fn hop_offered(&mut self, now: Instant, hop: &OfferedPacket<'_>) {
         self.0.hop_offered(now, hop);
         self.1.hop_offered(now, hop);
     }
@@ -216,9 +216,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.dropped(now, place, cause, packet);
         self.1.dropped(now, place, cause, packet);
     }
-    fn setback(&mut self, now: Instant, flow: usize, setback: Setback, resent: Option<i64>) {
-        self.0.setback(now, flow, setback, resent);
-        self.1.setback(now, flow, setback, resent);
+    fn congestion_event(&mut self, now: Instant, flow: usize, congestion_event: CongestionEvent, resent: Option<i64>) {
+        self.0.congestion_event(now, flow, congestion_event, resent);
+        self.1.congestion_event(now, flow, congestion_event, resent);
     }
     fn unsent(&mut self, now: Instant, flow: usize, unsent: &Unsent) {
         self.0.unsent(now, flow, unsent);

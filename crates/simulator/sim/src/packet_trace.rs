@@ -1,8 +1,8 @@
 //! Columnar trace of every packet at every link.
 
-use crate::observe::{LinkEvent, Observer, OfferedHop};
+use crate::observe::{LinkEvent, Observer, OfferedPacket};
 use crate::packet::Packet;
-use headway_record::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
+use headway_record::{Hop, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError, TraversalOutcome};
 use headway_scenario::{Link, Scenario};
 use headway_units::{Bytes, DropCause, Instant};
 
@@ -56,8 +56,8 @@ impl Observer for PacketTrace {
     fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
 
     #[inline]
-    fn hop_offered(&mut self, now: Instant, hop: &OfferedHop<'_>) {
-        let &OfferedHop { slot, link, queue, packet } = hop;
+    fn hop_offered(&mut self, now: Instant, hop: &OfferedPacket<'_>) {
+        let &OfferedPacket { slot, link, queue, packet } = hop;
         let row = self.rows.offered(&Hop {
             offered: now,
             link: link as u32,
@@ -90,7 +90,7 @@ impl Observer for PacketTrace {
     #[inline]
     fn hop_ended(&mut self, now: Instant, slot: usize, dropped: Option<DropCause>) {
         if let Some(row) = self.row(slot) {
-            self.rows.ended(row, now, dropped.map_or(HopFate::Delivered, HopFate::Dropped));
+            self.rows.ended(row, now, dropped.map_or(TraversalOutcome::Delivered, TraversalOutcome::Dropped));
         }
     }
 

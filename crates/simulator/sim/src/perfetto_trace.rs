@@ -1,7 +1,7 @@
 //! Trace of a run for Perfetto. It has one process for each direction of a link (transmissions, drops and queue), each
 //! flow (window, round-trip times, timeouts and loss events) and each node.
 
-use crate::observe::{LinkEvent, Observer, OfferedHop, Place, RoundTrip, Setback};
+use crate::observe::{CongestionEvent, LinkEvent, Observer, OfferedPacket, Place, RoundTrip};
 use crate::packet::Packet;
 use headway_media::Unsent;
 use headway_record::perfetto::PerfettoWriter;
@@ -71,8 +71,8 @@ impl Observer for PerfettoTrace {
 
     fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
 
-    fn hop_offered(&mut self, now: Instant, hop: &OfferedHop<'_>) {
-        let &OfferedHop { slot, link, queue, packet } = hop;
+    fn hop_offered(&mut self, now: Instant, hop: &OfferedPacket<'_>) {
+        let &OfferedPacket { slot, link, queue, packet } = hop;
         let (link, about) = (1 + link as u32, self.about(packet));
         self.writer.counter(link, "packets found waiting", now, queue as f64);
         if slot >= self.offered.len() {
@@ -112,11 +112,11 @@ impl Observer for PerfettoTrace {
         self.writer.instant(process, cause.name(), now, &about);
     }
 
-    fn setback(&mut self, now: Instant, flow: usize, setback: Setback, resent: Option<i64>) {
-        let name = match setback {
-            Setback::Timeout => "timeout",
-            Setback::FastRetransmit => "fast-retransmit",
-            Setback::LossEvent => "loss-event",
+    fn congestion_event(&mut self, now: Instant, flow: usize, congestion_event: CongestionEvent, resent: Option<i64>) {
+        let name = match congestion_event {
+            CongestionEvent::Timeout => "timeout",
+            CongestionEvent::FastRetransmit => "fast-retransmit",
+            CongestionEvent::LossEvent => "loss-event",
         };
         let about = object(resent.map_or_else(|| json!({}), |number| json!({ "sends again": number })));
         self.writer.instant(self.of_flow(flow), name, now, &about);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Recorded times at which a flow's rate controller permits a packet (send opportunities), and the packets of the
 /// flow's application. Send queues are evaluated and compared over this data.
 #[derive(Debug)]
-pub struct Yardstick {
+pub struct SendQueueEvaluation {
     media: Vec<Media<usize>>,
     slots: Slots,
     round_trips: Vec<(Instant, RoundTrip)>,
@@ -78,7 +78,7 @@ pub(crate) fn run_out<O: Observer>(
     }
 }
 
-impl Yardstick {
+impl SendQueueEvaluation {
     /// Runs the scenario so that flow number `flow` always has data to send. The sizes of its application's packets are
     /// repeated cyclically. Records the controller's send opportunities from `measure_from` on. Only packets that are
     /// written and expire in the measured interval count.

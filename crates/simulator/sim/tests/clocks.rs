@@ -6,7 +6,7 @@ use headway_engine::Ties;
 
 use headway_record::FlowSummary;
 use headway_scenario::{ClockOptions, Scenario, Spread};
-use headway_sim::{LinkEvent, Observer, Packet, Record, Yardstick};
+use headway_sim::{LinkEvent, Observer, Packet, Record, SendQueueEvaluation};
 use headway_units::{Drift, Duration, Instant, Offset, Skew};
 
 /// A flow from `a` to `b` with these clocks.
@@ -321,7 +321,7 @@ fn an_offset_does_not_change_a_yardstick() {
     let mut shifted = exact.clone();
     shifted.clocks = vec![BEHIND, AHEAD];
     let [exact, shifted] = [exact, shifted].map(|scenario| {
-        let yardstick = Yardstick::new(&scenario, 0).unwrap();
+        let yardstick = SendQueueEvaluation::new(&scenario, 0).unwrap();
         let replayed = yardstick.replay(&scenario.flows[0].send_queue);
         format!("{} {} {:?} {replayed:?}", yardstick.offered(), yardstick.opportunities(), yardstick.bound())
     });

@@ -7,7 +7,7 @@ use common::scenario;
 use headway_bound::Replayed;
 use headway_media::{SendQueueOptions, Travel};
 use headway_scenario::Scenario;
-use headway_sim::{Yardstick, YardstickError, compare};
+use headway_sim::{SendQueueEvaluation, YardstickError, compare};
 use headway_units::{Dialect, Registry};
 
 const CALL: &str = r#"
@@ -80,7 +80,7 @@ fn queues() -> impl Iterator<Item = SendQueueOptions> {
 #[test]
 fn no_queue_exceeds_the_bound() {
     for (name, scenario) in each_seed(1..=5) {
-        let yardstick = Yardstick::new(&scenario, 0).unwrap();
+        let yardstick = SendQueueEvaluation::new(&scenario, 0).unwrap();
         let bound = yardstick.bound();
         let slots = yardstick.opportunities() as u64;
         assert_eq!(bound.used + bound.unused, slots, "{name}");
@@ -110,7 +110,7 @@ fn no_queue_exceeds_the_bound() {
 #[test]
 fn sure_first_with_known_delays_reaches_the_bound_of_the_most_urgent() {
     for (name, scenario) in each_seed(1..=5) {
-        let yardstick = Yardstick::new(&scenario, 0).unwrap();
+        let yardstick = SendQueueEvaluation::new(&scenario, 0).unwrap();
         let most = yardstick.bound().up_to(0);
         for dialect in [Dialect::Linux, Dialect::Rfc] {
             let queue = SendQueueOptions::preset("sure-first", dialect).unwrap();
@@ -124,7 +124,7 @@ fn sure_first_with_known_delays_reaches_the_bound_of_the_most_urgent() {
 #[test]
 fn opportunities_depend_on_controller_and_seed() {
     let seen = |scenario: &Scenario| {
-        let yardstick = Yardstick::new(scenario, 0).unwrap();
+        let yardstick = SendQueueEvaluation::new(scenario, 0).unwrap();
         let replayed: Vec<Replayed> = queues().map(|queue| yardstick.replay(&queue)).collect();
         (yardstick.opportunities(), yardstick.bound(), replayed)
     };
@@ -145,7 +145,7 @@ fn opportunities_depend_on_controller_and_seed() {
 fn a_comparison_equals_run_and_replay() {
     let mut scenario = scenario(&narrow());
     let queues: Vec<SendQueueOptions> = queues().collect();
-    let yardstick = Yardstick::new(&scenario, 0).unwrap();
+    let yardstick = SendQueueEvaluation::new(&scenario, 0).unwrap();
     let compared = compare(&scenario, 0, &queues, true, || true).unwrap();
     assert_eq!(compared.queues.len(), queues.len());
     for (queue, row) in queues.iter().zip(&compared.queues) {
@@ -167,10 +167,10 @@ fn a_comparison_equals_run_and_replay() {
 #[test]
 fn unsupported_flows_are_refused() {
     let flows = scenario(&narrow());
-    let refused = |scenario: &Scenario, flow| Yardstick::new(scenario, flow).unwrap_err();
+    let refused = |scenario: &Scenario, flow| SendQueueEvaluation::new(scenario, flow).unwrap_err();
     assert_eq!(refused(&flows, 2), YardstickError::NoFlow);
     assert_eq!(refused(&flows, 1), YardstickError::NoSendQueue("tcp".to_owned()));
-    assert!(Yardstick::fits(&flows, 0) && !Yardstick::fits(&flows, 1));
+    assert!(SendQueueEvaluation::fits(&flows, 0) && !SendQueueEvaluation::fits(&flows, 1));
     let endless = scenario(&narrow().replace("kind = \"conference\", random_start = true", "kind = \"ftp\""));
     assert_eq!(refused(&endless, 0), YardstickError::NoLifetime("call".to_owned()));
 }
@@ -181,7 +181,7 @@ fn unsupported_flows_are_refused() {
 fn queues_with_known_delays_have_no_late_packets() {
     for seed in 1..=3 {
         let text = narrow().replace("ccid = 3", "ccid = 2");
-        let yardstick = Yardstick::new(&Scenario { seed, ..scenario(&text) }, 0).unwrap();
+        let yardstick = SendQueueEvaluation::new(&Scenario { seed, ..scenario(&text) }, 0).unwrap();
         for kind in ["sfdps1", "edf"] {
             let queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
             let late = |replayed: Replayed| replayed.by_priority.values().map(|outcome| outcome.late).sum::<u64>();
@@ -195,7 +195,7 @@ fn queues_with_known_delays_have_no_late_packets() {
 #[test]
 fn a_replay_receives_one_way_delays() {
     let text = narrow().replace("kind = \"dccp\", ccid = 3", "kind = \"tfrc\"");
-    let yardstick = Yardstick::new(&scenario(&text), 0).unwrap();
+    let yardstick = SendQueueEvaluation::new(&scenario(&text), 0).unwrap();
     let mut queue = SendQueueOptions::preset("sfdps1", Dialect::Rfc).unwrap();
     let half = yardstick.replay(&queue);
     queue.rules.travel = Travel::OneWay;
@@ -209,7 +209,7 @@ fn floods_are_refused() {
     let source = r#"source = { kind = "cbr", interval = "1us", payload = "100B", lifetime = "200ms" }"#;
     let text = narrow().replace(r#"source = { kind = "conference", random_start = true }"#, source);
     let scenario = scenario(&text);
-    assert!(Yardstick::fits(&scenario, 0));
-    let error = Yardstick::new(&scenario, 0).unwrap_err();
+    assert!(SendQueueEvaluation::fits(&scenario, 0));
+    let error = SendQueueEvaluation::new(&scenario, 0).unwrap_err();
     assert!(matches!(error, YardstickError::TooManyPackets(_)), "{error}");
 }

@@ -26,7 +26,7 @@ pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
 pub use frame::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
 pub use queue::{
     Decisions, ExternalQueue, Full, KindMethods, Late, Lost, Media, NextMedia, Order, Outstanding, QueueMethod,
-    ReportedFate, ReportedPackets, Rules, SendQueue, SendQueueOptions, Travel, Unsent, Waits,
+    ReportedFate, ReportedPackets, Rules, SendQueue, SendQueueOptions, Travel, Unsent, WaitingPacket,
 };
 pub use rtp::RtpHeader;
 pub use source::capture::{

@@ -101,7 +101,7 @@ impl From<&Status> for Observed {
 /// Reason why the circuit breaker ended a connection, with the measured values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Tripped {
+pub enum BreakerReason {
     /// The sender sent data but received nothing from the peer for this long (RFC 8083 section 4.1).
     NoReports(Duration),
     /// The sender received packets, but the peer acknowledged no new packet for this long (RFC 8083 section 4.2).
@@ -129,7 +129,7 @@ pub enum Tripped {
     },
 }
 
-impl fmt::Display for Tripped {
+impl fmt::Display for BreakerReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |lost: u16| f64::from(lost) / 10.0;
         match *self {
@@ -158,7 +158,7 @@ pub(crate) enum Step {
     /// Data is sent but not acknowledged: ask the peer.
     Ask,
     /// End the connection.
-    Trip(Tripped),
+    Trip(BreakerReason),
 }
 
 /// Packets and bytes of one period.
@@ -214,7 +214,7 @@ impl Breaker {
         if std::mem::replace(&mut self.acknowledged, seen.acknowledged) == seen.acknowledged
             && in_flight > MAX_IN_FLIGHT
         {
-            return Step::Trip(Tripped::Unacknowledged(in_flight));
+            return Step::Trip(BreakerReason::Unacknowledged(in_flight));
         }
         let (min_period, elapsed) = (PERIOD.max(seen.rtt.unwrap_or_default() * PERIOD_TRIPS), now.since(self.began));
         if elapsed < min_period {
@@ -248,7 +248,7 @@ impl Breaker {
         seen.data > self.before.data
     }
 
-    fn silence(&mut self, before: &Observed, seen: &Observed, period: Period) -> Option<Tripped> {
+    fn silence(&mut self, before: &Observed, seen: &Observed, period: Period) -> Option<BreakerReason> {
         if seen.acknowledged > before.acknowledged || period.data == 0 {
             (self.silent, self.peak, self.allowed, self.has_received) = (Duration::ZERO, 0.0, seen.allowed, false);
             return None;
@@ -261,7 +261,11 @@ impl Breaker {
         if self.silent < longest || self.has_backed_off(rate, seen.allowed) {
             return None;
         }
-        Some(if self.has_received { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
+        Some(if self.has_received {
+            BreakerReason::NotArriving(self.silent)
+        } else {
+            BreakerReason::NoReports(self.silent)
+        })
     }
 
     /// Returns whether the sender only probes the path or sends a tenth, or its controller allows a tenth. The
@@ -274,7 +278,7 @@ impl Breaker {
             || allowed.zip(self.allowed).is_some_and(|(now, before)| tenth(bits(now), bits(before)))
     }
 
-    fn congestion(&mut self, newest: Period) -> Option<Tripped> {
+    fn congestion(&mut self, newest: Period) -> Option<BreakerReason> {
         let all = total(&self.periods);
         if newest.is_unusable() {
             self.unusable = (self.unusable.0 + 1, self.unusable.1 + newest.time);
@@ -288,10 +292,10 @@ impl Breaker {
             let (rate, lost) = (all.rate(), all.per_mille());
             let tcp =
                 Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp() / all.packet_rate()) as u64);
-            return Some(Tripped::Congestion { rate, tcp, lost, over: all.time });
+            return Some(BreakerReason::Congestion { rate, tcp, lost, over: all.time });
         }
         let (periods, over) = self.unusable;
-        (periods >= UNUSABLE_PERIODS).then_some(Tripped::Unusable { lost: newest.per_mille(), over })
+        (periods >= UNUSABLE_PERIODS).then_some(BreakerReason::Unusable { lost: newest.per_mille(), over })
     }
 }
 

@@ -20,7 +20,7 @@ mod wait;
 mod watched;
 mod wire;
 
-pub use breaker::Tripped;
+pub use breaker::BreakerReason;
 pub use clock::Clock;
 pub use connection::{Connection, SendError};
 pub use driver::{Refused, SocketCounters};

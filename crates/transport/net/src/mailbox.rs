@@ -54,7 +54,7 @@ pub enum Closed {
     /// reconnects automatically waits at least as long as the reason states, and reconnects only if something has
     /// changed (RFC 8083 section 4.5).
     #[error("the circuit breaker ended the connection: {0}")]
-    Breaker(crate::Tripped),
+    Breaker(crate::BreakerReason),
     /// There is no secure session: its handshake failed, or it has ended.
     #[error("there is no secure session: {0}")]
     Security(#[from] crate::SecureError),

@@ -172,7 +172,7 @@ impl Options {
             self.connection.fulfils(need)?;
         }
         controller.check_terms()?;
-        if controller.judges_losses() && controller.kind() != "tfrc-filtered" {
+        if controller.classifies_losses() && controller.kind() != "tfrc-filtered" {
             let message =
                 "a filter needs the sender's clock, which only data of tfrc-filtered carries; expected that controller";
             return Err(OptionError::new("loss_filter", message));

@@ -4,8 +4,8 @@
 //! trait object, so [`ExternalOptions`] repeats the report form and the requirements.
 
 use crate::contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
-    Setbacks, Stamp, Status,
+    CongestionEvents, LossClassification, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext,
+    SenderHalf, Sending, Stamp, Status,
 };
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::Instant;
@@ -68,7 +68,7 @@ object_safe_half! {
     fn handle_timeout([&mut] self, now: Instant);
     fn poll_timeout([&] self) -> Option<Instant>;
     fn status([&] self) -> Status;
-    fn setbacks([&] self) -> Setbacks;
+    fn congestion_events([&] self) -> CongestionEvents;
 }
 
 object_safe_half! {
@@ -78,7 +78,7 @@ object_safe_half! {
     fn on_packet([&mut] self, now: Instant, packet: &Received);
     fn on_corrupt([&mut] self, now: Instant, number: u64);
     fn on_channel_loss([&mut] self, number: u64);
-    fn poll_judgement([&mut] self) -> Option<Judgement>;
+    fn poll_loss_classification([&mut] self) -> Option<LossClassification>;
     fn poll_report([&mut] self, now: Instant) -> Option<Report<'_>>;
     fn handle_timeout([&mut] self, now: Instant);
     fn poll_timeout([&] self) -> Option<Instant>;

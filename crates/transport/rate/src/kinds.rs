@@ -1,8 +1,8 @@
 //! Registry of controllers, one per line.
 
 use crate::contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending,
-    Setbacks, Stamp, Status,
+    CongestionEvents, LossClassification, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale,
+    SenderContext, SenderHalf, Sending, Stamp, Status,
 };
 use crate::external::{ExternalOptions, ExternalReceiver, ExternalSender};
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
@@ -116,9 +116,9 @@ impl ControllerOptions {
     }
 
     /// Returns whether the receiver half classifies losses as congestion or channel losses
-    /// ([`ReceiverHalf::poll_judgement`]).
+    /// ([`ReceiverHalf::poll_loss_classification`]).
     #[must_use]
-    pub fn judges_losses(&self) -> bool {
+    pub fn classifies_losses(&self) -> bool {
         self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
     }
 
@@ -205,8 +205,8 @@ impl SenderHalf for Sender {
     fn pacing_rate(&self) -> Option<Rate> {
         each_sender!(self, sender => sender.pacing_rate())
     }
-    fn setbacks(&self) -> Setbacks {
-        each_sender!(self, sender => sender.setbacks())
+    fn congestion_events(&self) -> CongestionEvents {
+        each_sender!(self, sender => sender.congestion_events())
     }
     fn scale(&self) -> Option<Scale> {
         each_sender!(self, sender => sender.scale())
@@ -227,8 +227,8 @@ impl ReceiverHalf for Receiver {
     fn on_channel_loss(&mut self, number: u64) {
         each_receiver!(self, receiver => receiver.on_channel_loss(number));
     }
-    fn poll_judgement(&mut self) -> Option<Judgement> {
-        each_receiver!(self, receiver => receiver.poll_judgement())
+    fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        each_receiver!(self, receiver => receiver.poll_loss_classification())
     }
     #[inline]
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {

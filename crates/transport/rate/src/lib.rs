@@ -30,10 +30,10 @@ mod tfrc_sp;
 pub mod toolbox;
 mod udpm;
 
-pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
+pub use carrier::{Acknowledged, Due, Inbound, Outbound, SentPackets, Trip, Wrapped};
 pub use contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending,
-    Setbacks, Stamp, Status, Timing,
+    CongestionEvents, LossClassification, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale,
+    SenderContext, SenderHalf, Sending, Stamp, Status, Timing,
 };
 pub use external::{
     AnyReceiverHalf, AnySenderHalf, ExternalController, ExternalOptions, ExternalReceiver, ExternalSender,
@@ -51,7 +51,7 @@ pub use report::{
 pub use scream2::{Scream2Options, Scream2Receiver, Scream2Sender, Scream2Version};
 pub use spacing::{Damping, Shorten, SpacingOptions, SpacingReceiver, SpacingRtt, SpacingSender, WhenLimited};
 pub use spacing_equation::SpacingEquationOptions;
-pub use spacing_fixed::{Apart, SpacingFixedOptions, SpacingFixedSender};
+pub use spacing_fixed::{SpacingFixedOptions, SpacingFixedSender, SpacingReference};
 pub use tcp_like::{
     AckRatioRule, Restart, TcpLikeExpert, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow,
 };

@@ -21,7 +21,8 @@
 //! period a packet may be sent at once, not at the next tick; and the rule for silences is our own.
 
 use crate::contract::{
-    Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status,
+    CongestionEvents, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
+    Status,
 };
 use crate::report::{Arrival, Feedback, Report, ReportForm};
 #[cfg(feature = "schema")]
@@ -158,7 +159,7 @@ pub struct RapSender {
     /// Packets acknowledged since the last loss event, and the smoothed number between two.
     since_loss: u64,
     between_losses: Option<f64>,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 impl RapSender {
@@ -182,7 +183,7 @@ impl RapSender {
             unacknowledged: 0,
             since_loss: 0,
             between_losses: None,
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
         }
     }
 
@@ -228,7 +229,7 @@ impl RapSender {
             }
         }
         self.increase = Some(Fine::at(now).after(self.round_trip.smoothed * 1e9));
-        self.setbacks.loss_events += 1;
+        self.congestion_events.loss_events += 1;
     }
 
     fn forget_settled(&mut self) {
@@ -305,7 +306,7 @@ impl SenderHalf for RapSender {
         if !self.timed_out(now) {
             return Permit::Now;
         }
-        self.setbacks.timeouts += 1;
+        self.congestion_events.timeouts += 1;
         if self.is_silent() {
             return Permit::Now;
         }
@@ -388,8 +389,8 @@ impl SenderHalf for RapSender {
         Status { target_rate: rate, pacing_rate: rate, rtt, ..Status::default() }
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 }
 

@@ -23,7 +23,7 @@ pub struct SpacingFixedOptions {
     /// Spacing of packets, up to 64s. 0s: packets are sent at the rate of the sender's interface.
     pub spacing: Duration,
     /// Interval to which the spacing applies.
-    pub apart: Apart,
+    pub apart: SpacingReference,
     /// Maximum delay of a packet, up to 64s, that does not shift later packets: they are spaced from the time at which
     /// the packet was due. 0s: they are spaced from the time at which it was sent, so that the delays of real timers
     /// accumulate. After a pause, the packets due in this time may be sent in a burst.
@@ -33,7 +33,7 @@ pub struct SpacingFixedOptions {
 /// Interval to which a spacing applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
-pub enum Apart {
+pub enum SpacingReference {
     /// From the end of a packet to the start of the next (figure 3 of the packet spacing paper).
     Gap,
     /// From the start of a packet to the start of the next, at least the transmission time.
@@ -43,7 +43,7 @@ pub enum Apart {
 impl Options for SpacingFixedOptions {
     /// Returns a spacing of 1 ms, the paper's best for sixteen senders.
     fn preset(_: Dialect) -> Self {
-        Self { spacing: Duration::from_millis(1), apart: Apart::Gap, catch_up: Duration::ZERO }
+        Self { spacing: Duration::from_millis(1), apart: SpacingReference::Gap, catch_up: Duration::ZERO }
     }
 
     fn check(&self) -> Result<(), OptionError> {
@@ -56,7 +56,7 @@ impl Options for SpacingFixedOptions {
 #[derive(Debug)]
 pub struct SpacingFixedSender {
     spacing_s: f64,
-    apart: Apart,
+    apart: SpacingReference,
     pacer: Pacer,
     line: Rate,
     header: u64,
@@ -78,8 +78,8 @@ impl SpacingFixedSender {
     fn period_s(&self) -> f64 {
         let tx_s = Pacer::gap_s(Bytes::new(self.size.count().saturating_add(self.header)), self.line);
         match self.apart {
-            Apart::Gap => tx_s + self.spacing_s,
-            Apart::Period => self.spacing_s.max(tx_s),
+            SpacingReference::Gap => tx_s + self.spacing_s,
+            SpacingReference::Period => self.spacing_s.max(tx_s),
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use headway_units::Random;
 
-    fn sender(size: u64, spacing_us: u64, apart: Apart) -> SpacingFixedSender {
+    fn sender(size: u64, spacing_us: u64, apart: SpacingReference) -> SpacingFixedSender {
         let spacing = Duration::from_micros(spacing_us);
         of(size, &SpacingFixedOptions { spacing, apart, ..SpacingFixedOptions::preset(Dialect::Rfc) })
     }
@@ -159,7 +159,7 @@ mod tests {
             (1500, 1000, 10_714_285.7),
             (1500, 3000, 3_846_153.85),
         ] {
-            let seconds = nth(sender(size, spacing_us, Apart::Gap), size, 1000).as_secs_f64();
+            let seconds = nth(sender(size, spacing_us, SpacingReference::Gap), size, 1000).as_secs_f64();
             let found = 8000.0 * size as f64 / seconds;
             assert!((found / bps - 1.0).abs() < 1e-7, "{size} B, {spacing_us} us: {found}");
         }
@@ -170,15 +170,15 @@ mod tests {
     #[test]
     fn psp_3_2_3_periods() {
         for (size, gap_ns) in [(508, 1_540_640), (1430, 1_614_400), (1500, 1_620_000)] {
-            assert_eq!(nth(sender(size, 1500, Apart::Gap), size, 1).as_nanos(), gap_ns);
-            assert_eq!(nth(sender(size, 1500, Apart::Period), size, 1).as_nanos(), 1_500_000);
+            assert_eq!(nth(sender(size, 1500, SpacingReference::Gap), size, 1).as_nanos(), gap_ns);
+            assert_eq!(nth(sender(size, 1500, SpacingReference::Period), size, 1).as_nanos(), 1_500_000);
         }
-        assert_eq!(nth(sender(1500, 100, Apart::Period), 1500, 1).as_nanos(), 120_000);
+        assert_eq!(nth(sender(1500, 100, SpacingReference::Period), 1500, 1).as_nanos(), 120_000);
     }
 
     #[test]
     fn a_late_packet_causes_no_burst() {
-        let mut sender = sender(1500, 880, Apart::Gap);
+        let mut sender = sender(1500, 880, SpacingReference::Gap);
         sender.on_send(Instant::ZERO, &Sending::new(0, Some(Bytes::new(1460))));
         let late = Instant::from_millis(50);
         assert_eq!(sender.poll_send(late, &Next::default()), Permit::Now);
@@ -192,7 +192,7 @@ mod tests {
     fn timer_delays_accumulate_without_catch_up() {
         let millis = Duration::from_millis;
         for (catch_up, seconds) in [(millis(0), 1.060), (millis(2), 1.000_06)] {
-            let (spacing, apart) = (millis(1), Apart::Period);
+            let (spacing, apart) = (millis(1), SpacingReference::Period);
             let mut sender = of(500, &SpacingFixedOptions { spacing, apart, catch_up });
             let mut now = Instant::ZERO;
             for number in 0..1000 {

@@ -16,8 +16,8 @@
 mod terms;
 
 use crate::contract::{
-    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending, Setbacks,
-    Stamp, Status,
+    CongestionEvents, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf,
+    Sending, Stamp, Status,
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
 #[cfg(feature = "schema")]
@@ -181,7 +181,7 @@ pub struct UdpmSender {
     /// Number of the newest packet plus 1, and the number of the first packet after the last silence.
     next: u64,
     fresh_from: u64,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 impl UdpmSender {
@@ -189,7 +189,7 @@ impl UdpmSender {
         let pacer = Pacer::new(Duration::ZERO);
         let rtt_ns = context.rtt.map(|rtt| smoothed(None, rtt));
         let options = options.clone();
-        let setbacks = Setbacks::default();
+        let congestion_events = CongestionEvents::default();
         Self {
             options,
             scale: 0,
@@ -199,7 +199,7 @@ impl UdpmSender {
             reported_at: None,
             next: 0,
             fresh_from: 0,
-            setbacks,
+            congestion_events,
         }
     }
 
@@ -247,7 +247,7 @@ impl SenderHalf for UdpmSender {
             && feedback.acknowledged >= self.newest_acknowledged
         {
             // Only losses and marks lower the scale.
-            self.setbacks.loss_events += u64::from(scale < self.scale);
+            self.congestion_events.loss_events += u64::from(scale < self.scale);
             (self.scale, self.newest_acknowledged) = (scale, feedback.acknowledged);
         }
     }
@@ -261,8 +261,8 @@ impl SenderHalf for UdpmSender {
         Status { target_rate: rate, pacing_rate: rate, rtt: self.rtt_ns.map(rounded), ..Status::default() }
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 
     fn scale(&self) -> Option<Scale> {

@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas};
 use headway_link::QueueOptions;
-use headway_link::queue::{LinkFacts, red};
+use headway_link::queue::{LinkProperties, red};
 use headway_scenario::Scenario;
 
 const WIDTH_PX: f64 = 560.0;
@@ -16,7 +16,7 @@ const COLORS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];
 /// Draws the regions of the first link with RED; none if the scenario has none.
 pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
     let (options, facts) = scenario.links.iter().find_map(|link| match &link.queue {
-        QueueOptions::Red(options) => Some((options, LinkFacts { rate: link.rate, delay: link.delay })),
+        QueueOptions::Red(options) => Some((options, LinkProperties { rate: link.rate, delay: link.delay })),
         _ => None,
     })?;
     let probability = |average: f64| red::early_drop_probability(options, facts, average);

@@ -10,7 +10,7 @@ pub type Hosts = Arc<[(u32, u32)]>;
 
 /// Properties of the link that a discipline uses.
 #[derive(Clone, Copy, Debug)]
-pub struct LinkFacts {
+pub struct LinkProperties {
     /// Initial rate at which packets depart: the smaller of the rates of link and shaper.
     pub rate: Rate,
     /// Initial propagation delay of the link.
@@ -61,7 +61,7 @@ pub enum Verdict {
     /// Mark the packet, then drop it because the queue is full.
     DropMarked(DropCause),
     /// Enqueue the arriving packet (marked if `mark`), and drop the packet at position `place`.
-    AdmitAndEvict {
+    EnqueueAndDrop {
         /// Whether the arriving packet is marked.
         mark: bool,
         /// Position of the packet to drop: 0 is the next to depart, the arriving packet is the last.

@@ -102,7 +102,7 @@ impl DropTail {
         }
         match self.drop {
             Victim::Tail => Verdict::Drop(DropCause::QueueFull),
-            Victim::Front => Verdict::AdmitAndEvict { mark: false, place: 0, cause: DropCause::QueueFull },
+            Victim::Front => Verdict::EnqueueAndDrop { mark: false, place: 0, cause: DropCause::QueueFull },
         }
     }
 

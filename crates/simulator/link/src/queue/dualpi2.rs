@@ -23,7 +23,7 @@
 //! probability (section 2.1), and line 21 of figure 2 sets the maximum L4S marking probability p_Lmax to 1. With an
 //! unbounded p_CL, `recur` would accumulate k - 1 for each packet of an overload, and L would be marked long after it.
 
-use super::{Arrival, Backlog, Decision, HoldingQueue, LinkFacts, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, LinkProperties, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random, unused_unless};
@@ -232,7 +232,7 @@ pub struct DualPi2 {
 }
 
 impl DualPi2 {
-    pub(super) fn new(options: &Options, facts: LinkFacts) -> Self {
+    pub(super) fn new(options: &Options, facts: LinkProperties) -> Self {
         let (t_update, rtt_max) = (options.update_interval(), options.rtt_max.as_secs_f64());
         let base = Base {
             alpha: options.alpha.unwrap_or(0.1 * t_update.as_secs_f64() / (rtt_max * rtt_max)),

@@ -74,7 +74,7 @@ pub struct Options {
     /// the head of the queue with the most bytes (ns-3: true).
     pub limit_each: bool,
     /// Byte credits (deficit) at which a queue has used its turn and moves to the end of the old queues.
-    pub spent_at: SpentAt,
+    pub spent_at: DeficitExhausted,
     /// Next state of a new queue that is found empty.
     pub retire: Retire,
 }
@@ -112,7 +112,7 @@ pub enum DropTie {
 /// Byte credits (deficit) at which a queue has used its turn and moves to the end of the old queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SpentAt {
+pub enum DeficitExhausted {
     /// At zero credits or below.
     Zero,
     /// Below zero credits.
@@ -169,7 +169,7 @@ impl headway_units::Options for Options {
             drop_tie: if ns3 { DropTie::Oldest } else { DropTie::LowestNumber },
             drop_counts: linux,
             limit_each: ns3,
-            spent_at: SpentAt::Zero,
+            spent_at: DeficitExhausted::Zero,
             retire: if linux { Retire::AtOnceIfAlone } else { Retire::BehindOld },
         }
     }
@@ -354,8 +354,8 @@ impl HoldingQueue for FqCodel {
             let number = *list.front()?;
             let flow = &mut self.flows[number as usize];
             let is_spent = match self.options.spent_at {
-                SpentAt::Zero => flow.credits <= 0,
-                SpentAt::BelowZero => flow.credits < 0,
+                DeficitExhausted::Zero => flow.credits <= 0,
+                DeficitExhausted::BelowZero => flow.credits < 0,
             };
             if is_spent {
                 flow.credits += self.quantum;

@@ -24,7 +24,7 @@ mod testing;
 
 use crate::pool::{Handle, Item, Pool};
 use crate::unmarked::Unmarked;
-pub use contract::{Arrival, Backlog, Decision, Hosts, LinkFacts, Verdict};
+pub use contract::{Arrival, Backlog, Decision, Hosts, LinkProperties, Verdict};
 use contract::{HoldingQueue, check_limit, mixed};
 use headway_units::{Instant, Random, registry};
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ macro_rules! holding {
 impl Discipline {
     /// Starts the discipline that the options describe, at time zero and idle.
     #[must_use]
-    pub fn new(options: &QueueOptions, facts: LinkFacts) -> Self {
+    pub fn new(options: &QueueOptions, facts: LinkProperties) -> Self {
         match options {
             QueueOptions::DropTail(options) => Self::DropTail(droptail::DropTail::new(options)),
             QueueOptions::Red(options) => Self::Red(Box::new(red::Red::new(options, facts))),

@@ -92,7 +92,7 @@ pub struct Options {
     pub drop_prob_max: f64,
     /// Which queueing delay prevents early drops while it is below half of `qdelay_ref` and the drop probability is
     /// below 0.2.
-    pub spared_by: SparedBy,
+    pub spared_by: SafeguardDelay,
     /// Whether PIE is inactive until a third of `limit` waits. It becomes inactive again when less waits, the drop
     /// probability is 0, and the current delay and that of the last update are below half of `qdelay_ref` (RFC 8033
     /// section 5.3).
@@ -117,7 +117,7 @@ pub enum Decay {
 /// 0.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SparedBy {
+pub enum SafeguardDelay {
     /// The delay of the last update (RFC 8033 section 4.1).
     Old,
     /// The delay that is measured now (Linux).
@@ -182,7 +182,7 @@ impl headway_units::Options for Options {
             decay_by: Probability::new(if linux { 1.0 / 64.0 } else { 0.02 }).unwrap_or(Probability::ZERO),
             steep_above: linux.then_some(Duration::from_millis(250)),
             drop_prob_max: if linux { 256.0 } else { 1.0 },
-            spared_by: if linux { SparedBy::Current } else { SparedBy::Old },
+            spared_by: if linux { SafeguardDelay::Current } else { SafeguardDelay::Old },
             inactive_below: false,
         }
     }
@@ -388,8 +388,8 @@ impl Pie {
     fn drop_early(&mut self, backlog: &Backlog, size: Bytes, random: &mut Random) -> bool {
         let Control { drop_prob, qdelay_old, .. } = self.control;
         let delay = match self.options.spared_by {
-            SparedBy::Old => qdelay_old,
-            SparedBy::Current => self.gauge.delay(backlog.bytes),
+            SafeguardDelay::Old => qdelay_old,
+            SafeguardDelay::Current => self.gauge.delay(backlog.bytes),
         };
         let is_spared = delay < self.qdelay_ref / 2.0 && drop_prob < 0.2;
         let mean = self.options.mean_pktsize.count();

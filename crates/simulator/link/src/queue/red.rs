@@ -25,7 +25,7 @@ pub use mark_limit::MarkLimit;
 pub use options::{Adaptive, AutomaticBottom, Options, Victim};
 
 use self::options::LEAST_AUTOMATIC_THRESHOLD;
-use super::{Arrival, Backlog, LinkFacts, Verdict};
+use super::{Arrival, Backlog, LinkProperties, Verdict};
 use headway_units::{DropCause, Duration, Instant, QueueSize, Random};
 
 /// Steps of Adaptive RED (Floyd, Gummadi and Shenker 2001), and of Self-configuring RED (Feng et al. 1999).
@@ -70,13 +70,13 @@ enum Region {
 /// Returns RED's probability of an early drop or mark at this average queue length, before `wait` spaces the drops; 1
 /// where every packet is dropped. `average` is in bytes with `in_bytes`, else in packets.
 #[must_use]
-pub fn early_drop_probability(options: &Options, facts: LinkFacts, average: f64) -> f64 {
+pub fn early_drop_probability(options: &Options, facts: LinkProperties, average: f64) -> f64 {
     let red = Red { avg: average, ..Red::new(options, facts) };
     if average < red.min_th { 0.0 } else { red.p_b() }
 }
 
 impl Red {
-    pub(super) fn new(options: &Options, facts: LinkFacts) -> Self {
+    pub(super) fn new(options: &Options, facts: LinkProperties) -> Self {
         let mean = options.mean_packet.count() as f64;
         let rate = facts.rate.bits_per_second();
         let ptc = rate as f64 / (8.0 * mean);
@@ -164,7 +164,7 @@ impl Red {
                 Victim::Random => random.below(backlog.packets + 1),
                 Victim::Front => backlog.packets.min(1),
             };
-            return Verdict::AdmitAndEvict { mark, place: place as usize, cause: DropCause::QueueFull };
+            return Verdict::EnqueueAndDrop { mark, place: place as usize, cause: DropCause::QueueFull };
         }
         match early {
             Early::No => Verdict::Admit,

@@ -37,12 +37,12 @@ impl headway_units::Options for Options {
 
 /// A running rule that delays some packets.
 #[derive(Debug)]
-pub struct HeldBack {
+pub struct Delayed {
     chosen: Chosen,
     by: Duration,
 }
 
-impl HeldBack {
+impl Delayed {
     pub(super) fn new(options: &Options) -> Self {
         Self { chosen: Chosen::new(options.probability.unwrap_or(Probability::ZERO), options.gap), by: options.by }
     }

@@ -33,12 +33,12 @@ impl headway_units::Options for Options {
 
 /// A running rule that delays all packets except some.
 #[derive(Debug)]
-pub struct LetAhead {
+pub struct NotDelayed {
     chosen: Chosen,
     by: Duration,
 }
 
-impl LetAhead {
+impl NotDelayed {
     pub(super) fn new(options: &Options) -> Self {
         Self { chosen: Chosen::new(options.probability, options.gap), by: options.by }
     }

@@ -13,8 +13,8 @@ registry! {
     /// A running reordering rule.
     machine Rule;
     what "reorder"; dispatch each;
-    "held-back" => HeldBack(held_back::Options, held_back::HeldBack),
-    "let-ahead" => LetAhead(let_ahead::Options, let_ahead::LetAhead),
+    "held-back" => Delayed(held_back::Options, held_back::Delayed),
+    "let-ahead" => NotDelayed(let_ahead::Options, let_ahead::NotDelayed),
 }
 
 /// Returns whether packets of a link with these options may overtake one another.
@@ -71,11 +71,9 @@ pub(crate) struct Reorder {
 impl Reorder {
     pub(crate) fn new(options: &ReorderOptions, random: Random) -> Self {
         let (rule, correlation) = match options {
-            ReorderOptions::HeldBack(options) => {
-                (Rule::HeldBack(held_back::HeldBack::new(options)), options.correlation)
-            }
-            ReorderOptions::LetAhead(options) => {
-                (Rule::LetAhead(let_ahead::LetAhead::new(options)), options.correlation)
+            ReorderOptions::Delayed(options) => (Rule::Delayed(held_back::Delayed::new(options)), options.correlation),
+            ReorderOptions::NotDelayed(options) => {
+                (Rule::NotDelayed(let_ahead::NotDelayed::new(options)), options.correlation)
             }
         };
         Self { rule, draws: Correlated::new(correlation, random) }
@@ -99,7 +97,7 @@ mod tests {
 
     fn held_back(probability: f64, gap: u64) -> ReorderOptions {
         let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(5));
-        ReorderOptions::HeldBack(held_back::Options {
+        ReorderOptions::Delayed(held_back::Options {
             probability: Some(probability),
             by,
             gap,
@@ -109,7 +107,7 @@ mod tests {
 
     fn let_ahead(probability: f64, gap: u64) -> ReorderOptions {
         let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(5));
-        ReorderOptions::LetAhead(let_ahead::Options {
+        ReorderOptions::NotDelayed(let_ahead::Options {
             probability,
             by,
             gap,

@@ -13,7 +13,7 @@ use super::encoder::EncoderSummary;
 use super::frames::{FrameMeter, FrameSummary, WrittenFrame};
 use super::histogram::Histogram;
 use super::jitter::Jitter;
-use super::judged::JudgedSummary;
+use super::judged::LossClassificationSummary;
 use super::measured::Measured;
 use super::pages::{PageMeter, PagesSummary};
 use super::rate_bins::{ClosedBins, RateBins};
@@ -144,7 +144,7 @@ pub struct FlowSummary {
     pub connection_failure: Option<String>,
     /// Decisions of a receiver that classifies losses. Set by the caller; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub losses_judged: Option<JudgedSummary>,
+    pub losses_judged: Option<LossClassificationSummary>,
     /// Counts of sessions; absent without a source of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsSummary>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Numbers of lost packets, by the actual cause and by whether the receiver took the loss for congestion. Counts
 /// packets sent at or after `measure_from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JudgedSummary {
+pub struct LossClassificationSummary {
     /// Packets lost by the channel that counted as congestion.
     pub channel_counted: u64,
     /// Packets lost by the channel that did not count as congestion.
@@ -19,7 +19,7 @@ pub struct JudgedSummary {
     pub early: u64,
 }
 
-impl JudgedSummary {
+impl LossClassificationSummary {
     /// Records the decision for a lost packet.
     pub fn add(&mut self, by_channel: bool, counted: bool) {
         *match (by_channel, counted) {

@@ -30,8 +30,8 @@ struct Period {
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, paths)) = &evidence.network else { return Vec::new() };
     let mut links = Links::new(scenario, paths);
-    let setbacks = setbacks(evidence);
-    let of_flow = |flow: &Flow| setbacks.get(flow.name.as_str());
+    let congestion_events = congestion_events(evidence);
+    let of_flow = |flow: &Flow| congestion_events.get(flow.name.as_str());
     let mut starving = Vec::new();
     for (flow, path) in scenario.flows.iter().zip(paths) {
         if !matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none()) {
@@ -41,7 +41,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         // The beginning is slow start, unless drops or timeouts occurred.
         periods.retain(|period| {
             let begins = period.from <= path.start.as_secs_f64() + MIN_PERIOD_S;
-            !begins || of_flow(flow).is_some_and(|setbacks| !setbacks.causes(evidence, period).is_empty())
+            !begins
+                || of_flow(flow).is_some_and(|congestion_events| !congestion_events.causes(evidence, period).is_empty())
         });
         let all: f64 = periods.iter().map(|period| period.to - period.from).sum();
         periods.sort_by(|a, b| (b.to - b.from).total_cmp(&(a.to - a.from)));
@@ -54,7 +55,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let more = periods.len().saturating_sub(MAX_REPORTED) as u64;
         periods.truncate(if others > 0 { 1 } else { MAX_REPORTED });
         for (place, period) in periods.iter().enumerate() {
-            let causes = of_flow(flow).map_or_else(Vec::new, |setbacks| setbacks.causes(evidence, period));
+            let causes =
+                of_flow(flow).map_or_else(Vec::new, |congestion_events| congestion_events.causes(evidence, period));
             let causes = [causes, links.largest_user(evidence, flow, period)].concat();
             let again = if place == 0 && more > 0 {
                 format!(" (and {} more, {} in all)", count(more, "time"), time(all))
@@ -209,14 +211,14 @@ fn window_rate(scenario: &Scenario, flow: &Flow, path: &FlowPath) -> f64 {
 }
 
 #[derive(Default)]
-struct Setbacks<'e> {
+struct CongestionEvents<'e> {
     timeouts_s: Vec<f64>,
     /// Time, place and cause of each dropped packet.
     drops: Vec<(f64, &'e str, &'e str)>,
 }
 
-fn setbacks<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, Setbacks<'e>> {
-    let mut all: BTreeMap<&str, Setbacks<'_>> = BTreeMap::new();
+fn congestion_events<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, CongestionEvents<'e>> {
+    let mut all: BTreeMap<&str, CongestionEvents<'_>> = BTreeMap::new();
     for event in evidence.events(EventKind::Timeout) {
         if let Some(flow) = event.flow {
             all.entry(flow).or_default().timeouts_s.push(event.at.as_secs_f64());
@@ -231,7 +233,7 @@ fn setbacks<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, Setbacks<'e>> {
     all
 }
 
-impl Setbacks<'_> {
+impl CongestionEvents<'_> {
     /// Describes the drops and timeouts of the flow during the period or shortly before.
     fn causes(&self, evidence: &Evidence<'_>, period: &Period) -> Vec<String> {
         let reach = period.from - MAX_CAUSE_DELAY_S..=period.to;

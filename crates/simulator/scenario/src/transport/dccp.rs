@@ -127,7 +127,7 @@ impl TransportOptions for Controlled<DccpOptions> {
         self.controller.check_terms().map_err(|error| error.within("controller"))?;
         self.check_both()?;
         let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
-        if self.controller.judges_losses() && ccid < EXPERIMENTS {
+        if self.controller.classifies_losses() && ccid < EXPERIMENTS {
             let message = format!(
                 "CCID {ccid} reports every loss to its sender (RFC 4342 section 8.6): use ccid = 250 for a loss filter"
             );

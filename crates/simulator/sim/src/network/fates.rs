@@ -2,7 +2,7 @@
 
 use super::duplicates::Duplicates;
 use super::judged::{self, Judged};
-use crate::observe::{LinkEvent, Observer, OfferedHop, Place};
+use crate::observe::{LinkEvent, Observer, OfferedPacket, Place};
 use crate::packet::{Body, Packet};
 use headway_link::{DroppedPacket, Handle, Handler};
 use headway_record::{FlowMeter, FlowPacket, Measured};
@@ -102,7 +102,7 @@ impl<O: Observer> Handler<Packet> for Fates<O> {
 
     #[inline]
     fn offered(&mut self, now: Instant, link: usize, queue: u64, handle: Handle, packet: &Packet) {
-        self.observer.hop_offered(now, &OfferedHop { slot: handle.place(), link, queue, packet });
+        self.observer.hop_offered(now, &OfferedPacket { slot: handle.place(), link, queue, packet });
     }
 
     #[inline]

@@ -3,8 +3,8 @@
 use super::fates::Fates;
 use crate::observe::Observer;
 use crate::packet::Packet;
-use headway_rate::{ControllerOptions, Judgement};
-use headway_record::JudgedSummary;
+use headway_rate::{ControllerOptions, LossClassification};
+use headway_record::LossClassificationSummary;
 use headway_scenario::{Flow, Scenario};
 use headway_units::{DropCause, FlowId, Instant};
 use std::collections::VecDeque;
@@ -19,12 +19,12 @@ pub(crate) struct Judged {
     lost: VecDeque<(u64, bool, bool)>,
     /// Channel losses that the receiver was not notified of yet.
     unreported: VecDeque<u64>,
-    summary: JudgedSummary,
+    summary: LossClassificationSummary,
 }
 
 /// Creates the state of each flow; empty if no receiver distinguishes losses.
 pub(super) fn of(scenario: &Scenario) -> Vec<Option<Box<Judged>>> {
-    let judges = |flow: &Flow| flow.transport.controller().is_some_and(ControllerOptions::judges_losses);
+    let judges = |flow: &Flow| flow.transport.controller().is_some_and(ControllerOptions::classifies_losses);
     if !scenario.flows.iter().any(judges) {
         return Vec::new();
     }
@@ -32,8 +32,8 @@ pub(super) fn of(scenario: &Scenario) -> Vec<Option<Box<Judged>>> {
 }
 
 impl Judged {
-    fn judge(&mut self, judgement: Judgement, measured: bool) {
-        let Judgement::Lost { first, last, counts } = judgement else {
+    fn judge(&mut self, judgement: LossClassification, measured: bool) {
+        let LossClassification::Lost { first, last, counts } = judgement else {
             self.summary.early += u64::from(measured);
             return;
         };
@@ -76,14 +76,14 @@ impl<O: Observer> Fates<O> {
         self.judged[flow.0 as usize].as_mut()?.unreported.pop_front()
     }
 
-    pub(crate) fn judged(&mut self, now: Instant, flow: FlowId, judgement: Judgement) {
+    pub(crate) fn judged(&mut self, now: Instant, flow: FlowId, judgement: LossClassification) {
         let measured = self.measured.contains(now);
         if let Some(judged) = &mut self.judged[flow.0 as usize] {
             judged.judge(judgement, measured);
         }
     }
 
-    pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<JudgedSummary> {
+    pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<LossClassificationSummary> {
         self.judged.get(flow.0 as usize)?.as_ref().map(|judged| judged.summary)
     }
 }

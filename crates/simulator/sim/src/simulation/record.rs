@@ -40,9 +40,9 @@ impl<O: Observer> Simulation<'_, O> {
         let end = self.now;
         self.sample_end();
         if O::FLOW_EVENTS {
-            self.flows
-                .iter_mut()
-                .for_each(|flow| flow.driver.report_setbacks(flow.transport.ends_mut(), end, None, &mut self.network));
+            self.flows.iter_mut().for_each(|flow| {
+                flow.driver.report_congestion_events(flow.transport.ends_mut(), end, None, &mut self.network);
+            });
         }
         self.network.observer().ended(end);
         let conservation = self.conservation();

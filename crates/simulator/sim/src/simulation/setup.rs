@@ -7,7 +7,7 @@ use crate::clocks::FlowClocks;
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Driver, Flow};
 use crate::network::Network;
-use crate::observe::{Observer, Setbacks};
+use crate::observe::{CongestionEvents, Observer};
 use crate::routes::Routes;
 use crate::series::Series;
 use crate::transport::{Setup, SpoofedPeers, Transport, answers, stream};
@@ -240,7 +240,7 @@ fn new_flow(
         salt: setup.stream("ties").bits() as u32,
         source,
         counted_before: headway_tcp::Counters::default(),
-        reported_setbacks: Setbacks::default(),
+        reported_events: CongestionEvents::default(),
         frames: None,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),

@@ -5,15 +5,15 @@ use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use super::ns2_gap::ns2_gap_s;
 use crate::clocks::Meter;
-use crate::observe::{RoundTrip, Setbacks};
+use crate::observe::{CongestionEvents, RoundTrip};
 use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use crate::spare;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{Backlog, Source, SourceOptions, TransportState};
 use headway_rate::{
-    Due, Inbound, Judgement, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
-    SenderContext, Status, TfrcReport, TimedReport, Timing,
+    Due, Inbound, LossClassification, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm,
+    Sender, SenderContext, Status, TfrcReport, TimedReport, Timing,
 };
 use headway_record::ns2::PacketType;
 use headway_scenario::{AgentOptions, Controlled};
@@ -96,8 +96,8 @@ impl ReceivingEnd for Agent {
         self.receiver.inbound.on_channel_loss(number);
     }
 
-    fn poll_judgement(&mut self) -> Option<Judgement> {
-        self.receiver.inbound.poll_judgement()
+    fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        self.receiver.inbound.poll_loss_classification()
     }
 
     #[inline]
@@ -125,8 +125,8 @@ impl Capabilities for Agent {
         Some(self.sender.status())
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.sender.outbound.setbacks().into()
+    fn congestion_events(&self) -> CongestionEvents {
+        self.sender.outbound.congestion_events().into()
     }
 }
 

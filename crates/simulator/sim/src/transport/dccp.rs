@@ -10,12 +10,12 @@ pub(crate) use spoofed_peers::SpoofedPeers;
 use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
-use crate::observe::{RoundTrip, Setbacks};
+use crate::observe::{CongestionEvents, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use crate::send_queue::SendQueue;
 use ends::{Client, Server, pair};
 use headway_media::{Backlog, Source, SourceOptions, TransportState};
-use headway_rate::{Judgement, Status};
+use headway_rate::{LossClassification, Status};
 use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::Instant;
@@ -97,8 +97,8 @@ impl ReceivingEnd for Dccp {
         self.server.handle(now, packet.ecn, dccp)
     }
 
-    fn poll_judgement(&mut self) -> Option<Judgement> {
-        self.server.poll_judgement()
+    fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        self.server.poll_loss_classification()
     }
 
     #[inline]
@@ -132,8 +132,8 @@ impl Capabilities for Dccp {
         Some(self.client.status())
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.client.setbacks()
+    fn congestion_events(&self) -> CongestionEvents {
+        self.client.congestion_events()
     }
 
     fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {

@@ -3,12 +3,12 @@
 use super::WriteOutcome;
 use super::dccp::ends::{Client, Server};
 use crate::clocks::Meter;
-use crate::observe::{RoundTrip, Setbacks};
+use crate::observe::{CongestionEvents, RoundTrip};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use headway_engine::{EventQueue, Moment};
 use headway_media::{Backlog, Source};
-use headway_rate::{Judgement, Status};
+use headway_rate::{LossClassification, Status};
 use headway_record::WrittenFrame;
 use headway_tcp::{Counters, Sender};
 use headway_units::Instant;
@@ -78,7 +78,7 @@ pub(crate) trait ReceivingEnd {
 
     fn on_channel_loss(&mut self, _number: u64) {}
 
-    fn poll_judgement(&mut self) -> Option<Judgement> {
+    fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         None
     }
 
@@ -131,8 +131,8 @@ pub(crate) trait Capabilities {
     }
 
     /// Returns the losses and timeouts of the sender so far.
-    fn setbacks(&self) -> Setbacks {
-        self.tcp().map_or_else(Setbacks::default, |sender| sender.counters().into())
+    fn congestion_events(&self) -> CongestionEvents {
+        self.tcp().map_or_else(CongestionEvents::default, |sender| sender.counters().into())
     }
 
     /// Returns whether a session has ended that the source was not notified of yet.

@@ -9,7 +9,7 @@ mod deadlines;
 use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
-use crate::observe::{RoundTrip, Setbacks};
+use crate::observe::{CongestionEvents, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
 use headway_engine::{EventQueue, Moment};
@@ -49,8 +49,8 @@ pub(crate) struct Sessions {
     ended: Option<Vec<u64>>,
     /// Sum of the counters of senders of complete sessions.
     counted: Counters,
-    /// Setbacks of all sessions.
-    setbacks: Setbacks,
+    /// Congestion events of all sessions.
+    congestion_events: CongestionEvents,
 }
 
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Carrier for Box<Sessions> {
             taken: 0,
             ended: matches!(*setup.flow.source, SourceOptions::Pages(_)).then(Vec::new),
             counted: Counters::default(),
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
         })
     }
 
@@ -184,7 +184,7 @@ impl SendingEnd for Box<Sessions> {
         let before = sender.acknowledged();
         let counted = sender.counters();
         sender.handle(now, &segment);
-        self.setbacks.add(counted, sender.counters());
+        self.congestion_events.add(counted, sender.counters());
         let measured = sender.acknowledged() > before;
         measured.then(|| RoundTrip { sample: now.since(segment.echo), smoothed: None, one_way: None })
     }
@@ -194,7 +194,7 @@ impl SendingEnd for Box<Sessions> {
             if let Some(Sending { sender, .. }) = self.senders.get_mut(&number) {
                 let counted = sender.counters();
                 sender.handle_timeout(now);
-                self.setbacks.add(counted, sender.counters());
+                self.congestion_events.add(counted, sender.counters());
                 self.senders_to_poll.push_back(number);
             }
         }
@@ -272,8 +272,8 @@ impl Capabilities for Box<Sessions> {
         Some(all)
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use super::transitions::Cause;
 use super::{Connection, ConnectionOptions};
 use crate::feature::{Ccid, Feature};
 use crate::{Arrivals, DropCode, Path, Ports, Reset, ResetCode, ServiceCode};
-use headway_rate::{Judgement, OneWayDelay, Setbacks};
+use headway_rate::{CongestionEvents, LossClassification, OneWayDelay};
 use headway_units::{Duration, Entropy, Instant, Registry as _, Seq48};
 use std::sync::Arc;
 
@@ -89,13 +89,13 @@ impl Connection {
 
     /// Returns the next classification of a loss by the controller of the peer's data, the oldest first, if that
     /// controller classifies losses. The numbers are the peer's sequence numbers. Calling this is optional.
-    pub fn poll_judgement(&mut self) -> Option<Judgement> {
+    pub fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         let number = |number| self.windows.received_at(number).value();
-        Some(match self.reverse.poll_judgement()? {
-            Judgement::Lost { first, last, counts } => {
-                Judgement::Lost { first: number(first), last: number(last), counts }
+        Some(match self.reverse.poll_loss_classification()? {
+            LossClassification::Lost { first, last, counts } => {
+                LossClassification::Lost { first: number(first), last: number(last), counts }
             }
-            Judgement::Early => Judgement::Early,
+            LossClassification::Early => LossClassification::Early,
         })
     }
 
@@ -230,8 +230,8 @@ impl Connection {
     /// Returns how many loss events and timeouts have reduced the rate of this endpoint's data; zeros if no controller
     /// runs.
     #[must_use]
-    pub fn setbacks(&self) -> Setbacks {
-        self.forward.setbacks()
+    pub fn congestion_events(&self) -> CongestionEvents {
+        self.forward.congestion_events()
     }
 
     /// Returns the current values of a feature: local, then remote (RFC 4340 section 6). `None` for a feature that this

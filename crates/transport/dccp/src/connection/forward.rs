@@ -6,7 +6,7 @@ use super::loss_counter::{LossCounter, LossCounts};
 use super::parsed_options::{ParsedOptions, Scratch};
 use crate::ccid::{CcidFeedback, CcidProfile};
 use crate::{Arrivals, DropCode, Elapsed, Timestamp};
-use headway_rate::{Acknowledged, Arrival, Next, Outbound, Scale, Sender, Setbacks, Stamp, Status, Trip};
+use headway_rate::{Acknowledged, Arrival, CongestionEvents, Next, Outbound, Scale, Sender, Stamp, Status, Trip};
 use headway_units::{Bytes, Duration, Entropy, Instant, Rate, Seq48};
 
 /// Round-trip time assumed before any measurement (RFC 4340 section 3.4).
@@ -118,8 +118,8 @@ impl Forward {
     pub(super) fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing_rate()
     }
-    pub(super) fn setbacks(&self) -> Setbacks {
-        self.controller.setbacks()
+    pub(super) fn congestion_events(&self) -> CongestionEvents {
+        self.controller.congestion_events()
     }
     pub(super) fn scale(&self) -> Option<Scale> {
         self.controller.scale()

@@ -2,7 +2,7 @@
 
 use crate::ccid::CcidProfile;
 use crate::{OptionArea, OptionWriter, Timestamp};
-use headway_rate::{Due, Inbound, Judgement, Received, Receiver, ReceiverContext, Report, Timing, Wrapped};
+use headway_rate::{Due, Inbound, LossClassification, Received, Receiver, ReceiverContext, Report, Timing, Wrapped};
 use headway_units::{Duration, Instant};
 
 const MAX_REPORT: usize = 512;
@@ -84,8 +84,8 @@ impl Reverse {
         self.change();
         self.controller.on_corrupt(now, number);
     }
-    pub(super) fn poll_judgement(&mut self) -> Option<Judgement> {
-        self.controller.poll_judgement()
+    pub(super) fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        self.controller.poll_loss_classification()
     }
     pub(super) fn held(&self, now: Instant) -> Duration {
         self.controller.held(now)

@@ -16,25 +16,31 @@ pub trait ExternalQueue: Debug + Send + Sync {
     fn decisions(&self) -> Box<dyn Decisions>;
 }
 
-/// Decisions of an external queue. Indices refer to the slice of [waiting packets](Waits), in the order of arrival. An
+/// Decisions of an external queue. Indices refer to the slice of [waiting packets](WaitingPacket), in the order of arrival. An
 /// index out of range counts as no decision.
 pub trait Decisions: Debug + Send {
     /// Returns the index of the packet to send next, if any; `travel` is the estimated path delay. May be called at any
     /// time and repeatedly. Must return the same packet for the same time and waiting packets.
-    fn choose(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Option<usize>;
+    fn choose(&self, now: Instant, waiting: &[WaitingPacket], travel: Duration) -> Option<usize>;
 
     /// Returns the indices of waiting packets to drop as useless. Called after a packet was removed to be sent;
     /// `travel` is the estimated path delay.
-    fn discard(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Vec<usize>;
+    fn discard(&self, now: Instant, waiting: &[WaitingPacket], travel: Duration) -> Vec<usize>;
 
     /// Returns the index of the packet to drop from the full queue for `newcomer`; `None` refuses `newcomer`. `travel`
     /// is the estimated path delay.
-    fn victim(&self, now: Instant, waiting: &[Waits], newcomer: &Waits, travel: Duration) -> Option<usize>;
+    fn victim(
+        &self,
+        now: Instant,
+        waiting: &[WaitingPacket],
+        newcomer: &WaitingPacket,
+        travel: Duration,
+    ) -> Option<usize>;
 }
 
 /// Waiting packet as seen by [`Decisions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct WaitingPacket {
     /// Size of the application's data, without headers.
     pub size: Bytes,
     /// Kind of media.
@@ -49,7 +55,7 @@ pub struct Waits {
     pub ends_frame: bool,
 }
 
-impl Waits {
+impl WaitingPacket {
     fn of<T>(media: &Media<T>) -> Self {
         let Media { size, kind, priority, created, expires, .. } = *media;
         Self { size, kind, priority, created, expires, ends_frame: media.ends_frame() }
@@ -103,12 +109,12 @@ impl External {
         now: Instant,
         travel: Duration,
     ) -> Option<usize> {
-        self.0.victim(now, &seen(waiting), &Waits::of(newcomer), travel)
+        self.0.victim(now, &seen(waiting), &WaitingPacket::of(newcomer), travel)
     }
 }
 
-fn seen<T>(waiting: &Waiting<T>) -> Vec<Waits> {
-    waiting.iter().map(Waits::of).collect()
+fn seen<T>(waiting: &Waiting<T>) -> Vec<WaitingPacket> {
+    waiting.iter().map(WaitingPacket::of).collect()
 }
 
 #[cfg(test)]
@@ -129,21 +135,28 @@ mod tests {
     }
 
     impl Decisions for LastFirst {
-        fn choose(&self, _: Instant, waiting: &[Waits], _: Duration) -> Option<usize> {
+        fn choose(&self, _: Instant, waiting: &[WaitingPacket], _: Duration) -> Option<usize> {
             assert!(!waiting.is_empty(), "an empty queue makes no call");
             // An index out of range counts as no decision.
             if waiting.len() == 1 && waiting[0].priority == 9 { Some(1) } else { waiting.len().checked_sub(1) }
         }
-        fn discard(&self, now: Instant, waiting: &[Waits], _: Duration) -> Vec<usize> {
+        fn discard(&self, now: Instant, waiting: &[WaitingPacket], _: Duration) -> Vec<usize> {
             assert!(!waiting.is_empty());
-            let expired = |(index, packet): (usize, &Waits)| packet.expires.filter(|at| *at < now).map(|_| index);
+            let expired =
+                |(index, packet): (usize, &WaitingPacket)| packet.expires.filter(|at| *at < now).map(|_| index);
             // Duplicates, unsorted, and an index out of range.
             let mut discarded: Vec<usize> = waiting.iter().enumerate().filter_map(expired).collect();
             discarded.extend(discarded.clone());
             discarded.push(1000);
             discarded
         }
-        fn victim(&self, _: Instant, waiting: &[Waits], newcomer: &Waits, _: Duration) -> Option<usize> {
+        fn victim(
+            &self,
+            _: Instant,
+            waiting: &[WaitingPacket],
+            newcomer: &WaitingPacket,
+            _: Duration,
+        ) -> Option<usize> {
             let largest = waiting.iter().enumerate().max_by_key(|(_, packet)| packet.size)?;
             (largest.1.size >= newcomer.size).then_some(largest.0)
         }

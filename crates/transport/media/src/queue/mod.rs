@@ -22,7 +22,7 @@ mod rules;
 mod travel;
 mod waiting;
 
-pub use external::{Decisions, ExternalQueue, Waits};
+pub use external::{Decisions, ExternalQueue, WaitingPacket};
 pub use full::Full;
 pub use kinds::SendQueueOptions;
 pub use late::Late;

@@ -20,7 +20,7 @@ struct Script {
 }
 
 impl Script {
-    fn run(&mut self, seconds: u64, sent: u64, lost: u64, acknowledged: bool) -> Option<(u64, Tripped)> {
+    fn run(&mut self, seconds: u64, sent: u64, lost: u64, acknowledged: bool) -> Option<(u64, BreakerReason)> {
         let breaker = self.breaker.get_or_insert_with(|| Breaker::new(Instant::ZERO));
         for second in 1..=seconds {
             self.now += Duration::from_secs(1);
@@ -52,7 +52,7 @@ fn script(rtt: Duration) -> Script {
 #[test]
 fn silence_trips_after_15_s() {
     let mut script = script(RTT);
-    assert_eq!(script.run(60, 100, 0, false), Some((15, Tripped::NoReports(Duration::from_secs(15)))));
+    assert_eq!(script.run(60, 100, 0, false), Some((15, BreakerReason::NoReports(Duration::from_secs(15)))));
     assert_eq!(script.asked, 14);
 }
 
@@ -61,7 +61,7 @@ fn silence_trips_after_15_s() {
 fn silence_trips_after_60_round_trips() {
     let mut script = script(Duration::from_secs(1));
     // The periods are 4 s long.
-    assert_eq!(script.run(99, 100, 0, false), Some((60, Tripped::NoReports(Duration::from_secs(60)))));
+    assert_eq!(script.run(99, 100, 0, false), Some((60, BreakerReason::NoReports(Duration::from_secs(60)))));
 }
 
 /// RFC 8083 section 4.2.
@@ -72,7 +72,7 @@ fn packets_without_acknowledgements_trip() {
         script.seen.received += 1;
         assert_eq!(script.run(1, 100, 0, false), None, "{second}");
     }
-    assert_eq!(script.run(1, 100, 0, false), Some((1, Tripped::NotArriving(Duration::from_secs(15)))));
+    assert_eq!(script.run(1, 100, 0, false), Some((1, BreakerReason::NotArriving(Duration::from_secs(15)))));
 }
 
 /// A controller counts bytes: small packets are still sent when it allows a hundredth of the earlier rate.
@@ -92,7 +92,7 @@ fn a_controller_that_allows_a_tenth_has_backed_off() {
 fn more_packets_in_flight_than_a_window_trip() {
     let mut script = script(Duration::from_secs(4));
     assert_eq!(script.run(5, 200_000, 0, false), None);
-    assert_eq!(script.run(9, 200_000, 0, false), Some((1, Tripped::Unacknowledged(1_200_000))));
+    assert_eq!(script.run(9, 200_000, 0, false), Some((1, BreakerReason::Unacknowledged(1_200_000))));
     // The same number between two updates is harmless if the peer acknowledges it.
     let mut fast = Script::default();
     assert_eq!(fast.run(60, 2_000_000, 0, true), None);
@@ -152,7 +152,8 @@ fn ten_times_the_rate_of_tcp_trips() {
     let mut under = script(RTT);
     assert_eq!(under.run(600, 499, 29, true), None);
     let mut over = script(RTT);
-    let Some((seconds, Tripped::Congestion { rate, tcp, lost, over: time })) = over.run(600, 600, 36, true) else {
+    let Some((seconds, BreakerReason::Congestion { rate, tcp, lost, over: time })) = over.run(600, 600, 36, true)
+    else {
         panic!()
     };
     assert_eq!((seconds, time), (5, Duration::from_secs(5)));
@@ -186,7 +187,7 @@ fn less_than_a_packet_per_round_trip_does_not_trip() {
 #[test]
 fn an_unusable_path_trips() {
     let mut short = script(Duration::from_millis(20));
-    let Some((20, Tripped::Unusable { lost: 900, over })) = short.run(600, 100, 90, true) else { panic!() };
+    let Some((20, BreakerReason::Unusable { lost: 900, over })) = short.run(600, 100, 90, true) else { panic!() };
     assert_eq!(over, Duration::from_secs(20));
     let mut half = script(Duration::from_millis(20));
     assert_eq!(half.run(600, 100, 49, true), None);
@@ -197,14 +198,14 @@ fn an_unusable_path_trips() {
 fn without_a_round_trip_only_silence_trips() {
     let mut script = Script::default();
     assert_eq!(script.run(600, 1000, 900, true), None);
-    assert!(matches!(script.run(600, 1000, 0, false), Some((15, Tripped::NoReports(_)))));
+    assert!(matches!(script.run(600, 1000, 0, false), Some((15, BreakerReason::NoReports(_)))));
 }
 
 #[test]
 fn the_reason_is_a_sentence() {
     let rate = Rate::from_bits_per_second;
     let congestion =
-        Tripped::Congestion { rate: rate(2_000_000), tcp: rate(30_000), lost: 625, over: Duration::from_secs(5) };
+        BreakerReason::Congestion { rate: rate(2_000_000), tcp: rate(30_000), lost: 625, over: Duration::from_secs(5) };
     assert_eq!(
         congestion.to_string(),
         "the sender sent 2Mbps over 5s; TCP would send 30kbps, with 62.5 % of the packets lost"
@@ -246,12 +247,12 @@ impl World {
     }
 
     /// Sends packets of 1000 bytes at this rate per second. Returns when and why the breaker trips.
-    fn run(&mut self, rate: u64, seconds: u64) -> Option<(u64, Tripped)> {
+    fn run(&mut self, rate: u64, seconds: u64) -> Option<(u64, BreakerReason)> {
         self.run_sizes(rate, seconds, &[1000])
     }
 
     /// Sends packets of these sizes in turn.
-    fn run_sizes(&mut self, rate: u64, seconds: u64, sizes: &[usize]) -> Option<(u64, Tripped)> {
+    fn run_sizes(&mut self, rate: u64, seconds: u64, sizes: &[usize]) -> Option<(u64, BreakerReason)> {
         let mut sizes = sizes.iter().cycle();
         let (gap, end) = (Duration::from_secs(1) / rate, self.now + Duration::from_secs(seconds));
         let (mut due, mut update_at, mut buffer) = (self.now, self.now, Vec::new());
@@ -326,7 +327,7 @@ fn none_trips_on_a_narrow_path() {
     let mut world = World::new("none", vec![(Instant::ZERO, wide), (Instant::from_secs(30), narrow)]);
     assert_eq!(world.run(500, 30), None);
     let (second, why) = world.run(500, 60).unwrap();
-    assert!(matches!(why, Tripped::Congestion { lost: 500.., .. }), "{why}");
+    assert!(matches!(why, BreakerReason::Congestion { lost: 500.., .. }), "{why}");
     // The queue of 50 packets is 0.8 s long, and a period has four round trips.
     assert!((34..55).contains(&second), "{second}: {why}");
 }
@@ -355,7 +356,7 @@ fn none_trips_on_a_path_that_fails() {
     ];
     let mut world = World::new("none", paths);
     let (second, why) = world.run(100, 90).unwrap();
-    assert!(matches!(why, Tripped::NoReports(_)) && (45..48).contains(&second), "{second}: {why}");
+    assert!(matches!(why, BreakerReason::NoReports(_)) && (45..48).contains(&second), "{second}: {why}");
 }
 
 /// An outage of twenty seconds with small datagrams among a few large ones: the bytes that TFRC allows permit all of

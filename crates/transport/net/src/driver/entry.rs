@@ -1,6 +1,6 @@
 //! State of one connection of an endpoint.
 
-use crate::breaker::{Breaker, Tripped};
+use crate::breaker::{Breaker, BreakerReason};
 use crate::mailbox::Mailbox;
 use crate::outbox::ConnectionOutbox;
 use headway_dccp::{ConnectionHandle, Path};
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     /// Whether this end has closed it.
     pub(super) closed: bool,
     pub(super) breaker: Breaker,
-    pub(super) tripped: Option<Tripped>,
+    pub(super) tripped: Option<BreakerReason>,
 }
 
 impl Entry {

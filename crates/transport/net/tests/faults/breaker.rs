@@ -3,7 +3,7 @@
 
 use crate::world::{LONG, pause};
 use headway_emulator::{Proxy, ProxyOptions};
-use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Event, Media, Options, Tripped};
+use headway_net::{BreakerReason, Clock, Closed, Connection, Duration, Endpoint, Event, Media, Options};
 use headway_scenario::{NoFiles, links};
 use headway_units::Instant;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn end(connection: &Connection) -> Option<Closed> {
 #[test]
 fn a_sender_without_control_is_stopped() {
     let why = flood("none", 60);
-    assert!(matches!(why, Some(Closed::Breaker(Tripped::Congestion { .. }))), "{why:?}");
+    assert!(matches!(why, Some(Closed::Breaker(BreakerReason::Congestion { .. }))), "{why:?}");
 }
 
 #[test]

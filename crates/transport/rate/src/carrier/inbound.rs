@@ -1,7 +1,7 @@
 //! Receiving half of a carrier.
 
 use super::arrival_log::ArrivalLog;
-use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf};
+use crate::contract::{LossClassification, Received, ReceiverContext, ReceiverHalf};
 use crate::kinds::Receiver;
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Instant};
@@ -87,9 +87,9 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.on_channel_loss(number);
         }
     }
-    /// Returns the next classification of a loss: see [`ReceiverHalf::poll_judgement`].
-    pub fn poll_judgement(&mut self) -> Option<Judgement> {
-        self.controller.as_mut()?.poll_judgement()
+    /// Returns the next classification of a loss: see [`ReceiverHalf::poll_loss_classification`].
+    pub fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        self.controller.as_mut()?.poll_loss_classification()
     }
     /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio); 0 means no ratio.
     pub fn set_ack_ratio(&mut self, packets: u16) {

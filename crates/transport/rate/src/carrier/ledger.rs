@@ -30,7 +30,7 @@ const INITIAL_ENTRIES: usize = 16;
 
 /// Record of the newest packets sent, up to the number of packets to which an acknowledgement number can refer.
 #[derive(Clone, Debug)]
-pub struct Ledger {
+pub struct SentPackets {
     ring: Vec<Entry>,
     /// Maximum number of entries of the ring, which grows on demand.
     max_entries: usize,
@@ -39,7 +39,7 @@ pub struct Ledger {
     settled: u64,
 }
 
-impl Ledger {
+impl SentPackets {
     /// Creates an empty record of the last `window` packets. `window` is clamped to 64 to 2^20 and rounded up to a
     /// power of two.
     #[must_use]
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn remembers_a_window() {
-        let mut ledger = Ledger::new(100);
+        let mut ledger = SentPackets::new(100);
         for number in 0..1000 {
             assert_eq!(ledger.push(Instant::from_millis(number), Bytes::new(1), number % 2 == 0), number);
         }
@@ -193,7 +193,7 @@ mod tests {
     /// Packet n has n bytes. Each counts once; numbers that were not sent are ignored.
     #[test]
     fn data_is_delivered_once() {
-        let mut ledger = Ledger::new(100);
+        let mut ledger = SentPackets::new(100);
         for number in 0..20 {
             ledger.push(Instant::ZERO, Bytes::new(number), true);
         }

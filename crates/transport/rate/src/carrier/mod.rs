@@ -15,6 +15,6 @@ mod outbound;
 mod wrapped;
 
 pub use inbound::{Due, Inbound};
-pub use ledger::Ledger;
+pub use ledger::SentPackets;
 pub use outbound::{Acknowledged, Outbound, Trip};
 pub use wrapped::Wrapped;

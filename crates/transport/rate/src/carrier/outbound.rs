@@ -1,7 +1,7 @@
 //! Sending half of a carrier.
 
-use super::ledger::Ledger;
-use crate::contract::{Next, Permit, Scale, SenderHalf, Sending, Setbacks, Stamp, Status};
+use super::ledger::SentPackets;
+use crate::contract::{CongestionEvents, Next, Permit, Scale, SenderHalf, Sending, Stamp, Status};
 use crate::kinds::Sender;
 use crate::report::{Feedback, Report};
 use headway_units::{Bytes, Duration, Instant, Rate};
@@ -17,7 +17,7 @@ const MAX_RTT_SAMPLE: Duration = Duration::from_secs(64);
 #[derive(Debug)]
 pub struct Outbound<S = Sender> {
     controller: Option<S>,
-    ledger: Ledger,
+    ledger: SentPackets,
     pacing: Pacing,
     smoothed: Option<Duration>,
     /// Greatest number that was measured plus 1.
@@ -83,7 +83,7 @@ impl<S: SenderHalf> Outbound<S> {
     pub fn new(window: u64) -> Self {
         Self {
             controller: None,
-            ledger: Ledger::new(window),
+            ledger: SentPackets::new(window),
             pacing: Pacing::NONE,
             smoothed: None,
             measured: 0,
@@ -111,11 +111,11 @@ impl<S: SenderHalf> Outbound<S> {
     }
     /// Returns the record of sent packets.
     #[must_use]
-    pub const fn ledger(&self) -> &Ledger {
+    pub const fn ledger(&self) -> &SentPackets {
         &self.ledger
     }
     /// Returns the record of sent packets.
-    pub const fn ledger_mut(&mut self) -> &mut Ledger {
+    pub const fn ledger_mut(&mut self) -> &mut SentPackets {
         &mut self.ledger
     }
     /// Returns the number of the next packet.
@@ -328,8 +328,8 @@ impl<S: SenderHalf> Outbound<S> {
 
     /// Returns the controller's counts of losses and timeouts; zeros without controller.
     #[must_use]
-    pub fn setbacks(&self) -> Setbacks {
-        self.controller.as_ref().map_or_else(Setbacks::default, SenderHalf::setbacks)
+    pub fn congestion_events(&self) -> CongestionEvents {
+        self.controller.as_ref().map_or_else(CongestionEvents::default, SenderHalf::congestion_events)
     }
 }
 

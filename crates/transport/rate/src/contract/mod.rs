@@ -9,8 +9,8 @@ mod received;
 mod sending;
 
 pub use context::{Need, ReceiverContext, SenderContext};
-pub use received::{Judgement, Received, Timing};
-pub use sending::{Next, Permit, Scale, Sending, Setbacks, Stamp, Status};
+pub use received::{LossClassification, Received, Timing};
+pub use sending::{CongestionEvents, Next, Permit, Scale, Sending, Stamp, Status};
 
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::{Instant, Rate};
@@ -70,8 +70,8 @@ pub trait SenderHalf {
     }
 
     /// Returns the counts of loss events and timeouts; zeros if the controller does not count them.
-    fn setbacks(&self) -> Setbacks {
-        Setbacks::default()
+    fn congestion_events(&self) -> CongestionEvents {
+        CongestionEvents::default()
     }
 
     /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
@@ -105,7 +105,7 @@ pub trait ReceiverHalf {
     fn on_channel_loss(&mut self, _number: u64) {}
 
     /// Returns the next classification of a loss, oldest first, for a controller with a loss filter.
-    fn poll_judgement(&mut self) -> Option<Judgement> {
+    fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         None
     }
 

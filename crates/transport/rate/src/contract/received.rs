@@ -69,7 +69,7 @@ impl Timing {
 
 /// Classification of a loss by a receiver half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum LossClassification {
     /// A run of lost packets.
     Lost {
         /// Number of the first packet of the run.

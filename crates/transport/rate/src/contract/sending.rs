@@ -123,7 +123,7 @@ pub struct Scale {
 /// Counts of congestion events of a sender half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Setbacks {
+pub struct CongestionEvents {
     /// Loss or mark events to which the sender responded.
     pub loss_events: u64,
     /// Timeouts because no feedback arrived after data had been sent.

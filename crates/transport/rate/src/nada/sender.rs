@@ -2,7 +2,7 @@
 
 use super::options::NadaOptions;
 use super::{DELTA, NadaReport};
-use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::{Feedback, Report};
 use crate::toolbox::{Pacer, Rto, RtoRules, probe_interval};
 use headway_units::{Bytes, Duration, Instant, Rate, RtoFloor};
@@ -39,7 +39,7 @@ pub struct NadaSender {
     /// Start of the time without reports, if it continues.
     silent_since: Option<Instant>,
     pacer: Pacer,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 impl NadaSender {
@@ -62,7 +62,7 @@ impl NadaSender {
             timeout: None,
             silent_since: None,
             pacer: Pacer::new(CREDIT),
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
         }
     }
 
@@ -151,7 +151,7 @@ impl SenderHalf for NadaSender {
         if self.timeout.is_none_or(|at| at > now) {
             return;
         }
-        self.setbacks.timeouts += 1;
+        self.congestion_events.timeouts += 1;
         self.silent_since = self.silent_since.or(Some(now));
         self.rate_bps /= 2.0;
         self.clip();
@@ -167,8 +167,8 @@ impl SenderHalf for NadaSender {
         self.silent_since.is_some()
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 
     fn status(&self) -> Status {

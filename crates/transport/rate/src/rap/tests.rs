@@ -90,7 +90,7 @@ fn a_loss_doubles_the_gap_once() {
     assert!((sender.gap_s - 0.2).abs() < 1e-12);
     report(&mut sender, ms(152), 10, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 4)]);
     assert!((sender.gap_s - 0.2).abs() < 1e-12, "sent before the loss was found");
-    assert_eq!(sender.setbacks().loss_events, 1);
+    assert_eq!(sender.congestion_events().loss_events, 1);
     (11..=14).for_each(|number| send(&mut sender, ms(160), number));
     report(&mut sender, ms(240), 14, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 3)]);
     assert!((sender.gap_s - 0.4).abs() < 1e-12);
@@ -114,7 +114,7 @@ fn timeouts_are_detected_when_a_packet_is_due() {
     send(&mut sender, ms(240), 2);
     assert!(!sender.timed_out(ms(463)));
     assert_eq!(sender.poll_send(ms(464), &Next::default()), Permit::At(ms(464 + 200)));
-    assert_eq!(sender.setbacks(), Setbacks { loss_events: 1, timeouts: 1 });
+    assert_eq!(sender.congestion_events(), CongestionEvents { loss_events: 1, timeouts: 1 });
     assert_eq!(sender.poll_send(ms(664), &Next::default()), Permit::Now);
 }
 

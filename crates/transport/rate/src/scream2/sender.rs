@@ -7,7 +7,7 @@ use super::queue_delay::Delays;
 use super::rtt::SmoothedRtt;
 use super::rules::{DelaySample, HoldRule, Rules};
 use super::window::{Progress, Reduction, Window};
-use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::one_way::FloorLine;
 use crate::report::{Feedback, Report};
 use crate::toolbox::{Flight, Pacer, PacketOutcome, Rto, RtoRules, probe_interval};
@@ -63,7 +63,7 @@ pub struct Scream2Sender {
     timeout: Option<Instant>,
     /// Start of the time without reports, if it continues.
     silent_since: Option<Instant>,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 impl Scream2Sender {
@@ -103,7 +103,7 @@ impl Scream2Sender {
             pacer: Pacer::new(CREDIT),
             timeout: None,
             silent_since: None,
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
         };
         context.rtt.into_iter().for_each(|rtt| sender.sample(context.now, rtt, Duration::ZERO));
         sender
@@ -277,7 +277,7 @@ impl SenderHalf for Scream2Sender {
         self.timeout = (!self.unacknowledged.is_empty()).then(|| now + self.rto.timeout());
         let Some(srtt_s) = self.rtt.get() else { return };
         let reduction = self.window.on_report(now, srtt_s, &progress);
-        self.setbacks.loss_events += u64::from(matches!(reduction, Some(Reduction::Loss | Reduction::Mark)));
+        self.congestion_events.loss_events += u64::from(matches!(reduction, Some(Reduction::Loss | Reduction::Mark)));
         self.turn_round(now, srtt_s);
     }
 
@@ -286,7 +286,7 @@ impl SenderHalf for Scream2Sender {
         if self.timeout.is_none_or(|at| at > now) {
             return;
         }
-        self.setbacks.timeouts += 1;
+        self.congestion_events.timeouts += 1;
         self.silent_since = self.silent_since.or(Some(now));
         if let Some(srtt_s) = self.rtt.get() {
             self.window.on_silence(now, srtt_s);
@@ -307,8 +307,8 @@ impl SenderHalf for Scream2Sender {
         self.silent_since.is_some()
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 
     fn status(&self) -> Status {

@@ -3,7 +3,7 @@
 use super::Count;
 use super::options::{SpacingOptions, SpacingRtt, WhenLimited};
 use super::rule::{ReportSummary, Rule};
-use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::contract::{CongestionEvents, Need, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::{Feedback, Report};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Duration, Instant, Rate};
@@ -50,7 +50,7 @@ pub struct SpacingSender {
     before_silence_s: Option<f64>,
     /// Number of the first packet after the last silence.
     fresh_from: u64,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 impl SpacingSender {
@@ -80,7 +80,7 @@ impl SpacingSender {
             remembers_rate: options.remembers_rate,
             before_silence_s: None,
             fresh_from: 0,
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
         }
     }
 
@@ -192,7 +192,7 @@ impl SenderHalf for SpacingSender {
             self.set_up = None;
         }
         let (Some((congested, middle)), Some(rtt_s)) = (self.read(feedback), self.rtt_s) else { return };
-        self.setbacks.loss_events += u64::from(congested);
+        self.congestion_events.loss_events += u64::from(congested);
         if let Some(gap_s) = self.before_silence_s.take().filter(|_| self.silence_is_one_loss) {
             self.rule.on_end_of_silence(self.next, gap_s, rtt_s, self.remembers_rate);
             self.fresh_from = self.next;
@@ -215,7 +215,7 @@ impl SenderHalf for SpacingSender {
         }
         if self.silent_at.is_some_and(|at| at <= now) {
             self.silent_at = None;
-            self.setbacks.timeouts += 1;
+            self.congestion_events.timeouts += 1;
             self.before_silence_s.get_or_insert(self.rule.gap_s());
             self.rule.on_silence(self.next, self.rtt_s.unwrap_or(0.0));
         }
@@ -235,7 +235,7 @@ impl SenderHalf for SpacingSender {
         Status { target_rate: rate, pacing_rate: rate, rtt, ..Status::default() }
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 }

@@ -3,7 +3,7 @@
 use super::ack_ratio::AckRatio;
 use super::options::{MAX_WINDOW, TcpLikeOptions, UnusedWindow};
 use super::window::Window;
-use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::{Feedback, Report};
 use crate::toolbox::{Flight, HEALTHY_LOSS, MIN_UNACKNOWLEDGED, PacketOutcome, PacketUpdate, Rto, Silence};
 use headway_units::{Bytes, Duration, Instant, Rate};
@@ -61,7 +61,7 @@ pub struct TcpLikeSender {
     unacknowledged: usize,
     /// Pacing after a silence, until the window is full.
     pace: Option<Pace>,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 /// Pacing of the window over a round trip after a silence: in slow start at the rate of the old window, then a tenth
@@ -103,7 +103,7 @@ impl TcpLikeSender {
             unmeasured: false,
             unacknowledged: 0,
             pace: None,
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
         }
     }
 
@@ -123,7 +123,7 @@ impl TcpLikeSender {
         self.pace = None;
         self.window.on_congestion();
         self.count_event();
-        self.setbacks.loss_events += 1;
+        self.congestion_events.loss_events += 1;
         self.event_end = self.flight.next();
     }
 
@@ -302,7 +302,7 @@ impl SenderHalf for TcpLikeSender {
             self.rto.back_off();
         }
         self.window.on_timeout(self.unmeasured);
-        self.setbacks.timeouts += 1;
+        self.congestion_events.timeouts += 1;
         self.ack_ratio.fit(&self.options, self.window.cwnd);
         (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
         if self.options.expert.timeout_forgets {
@@ -334,7 +334,7 @@ impl SenderHalf for TcpLikeSender {
         }
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 }

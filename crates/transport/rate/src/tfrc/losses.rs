@@ -6,7 +6,7 @@
 use super::average::{FIRST, INTERVALS, Interval};
 use super::events::{Arrival, Event, Events, Hole};
 use super::options::{LossEvents, OpenInterval, TfrcOptions};
-use crate::contract::Judgement;
+use crate::contract::LossClassification;
 use crate::loss_filter::{Filter, LossFilter, Seen};
 use crate::report::LossInterval;
 use crate::toolbox::{MIN_SILENCE, MIN_UNACKNOWLEDGED};
@@ -76,11 +76,11 @@ pub(crate) struct LossHistory {
 #[derive(Debug)]
 struct Filtered {
     filter: Filter,
-    judgements: VecDeque<Judgement>,
+    judgements: VecDeque<LossClassification>,
 }
 
 impl Filtered {
-    fn record(&mut self, judgement: Judgement) {
+    fn record(&mut self, judgement: LossClassification) {
         if self.judgements.len() == MAX_HOLES {
             self.judgements.pop_front();
         }
@@ -95,7 +95,7 @@ fn settle(hole: &mut Hole, filtered: &mut Option<Box<Filtered>>) {
         let (first, last) = (hole.first, hole.last);
         let counts = filtered.filter.counts(first, last);
         hole.excused = !counts;
-        filtered.record(Judgement::Lost { first, last, counts });
+        filtered.record(LossClassification::Lost { first, last, counts });
     }
 }
 
@@ -133,7 +133,7 @@ impl LossHistory {
         self.filtered.as_mut().is_some_and(|filtered| {
             let early = filtered.filter.poll_early();
             if early {
-                filtered.record(Judgement::Early);
+                filtered.record(LossClassification::Early);
             }
             early
         })
@@ -150,7 +150,7 @@ impl LossHistory {
         }
     }
 
-    pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
+    pub(crate) fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         self.filtered.as_mut()?.judgements.pop_front()
     }
 

@@ -8,7 +8,7 @@ use super::events::Arrival;
 use super::losses::{Change, LossHistory};
 use super::options::{FeedbackClock, FirstInterval, LossEvents, Segment, TfrcOptions};
 use super::segment::SegmentSize;
-use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf, Timing};
+use crate::contract::{LossClassification, Received, ReceiverContext, ReceiverHalf, Timing};
 use crate::loss_filter::Seen;
 use crate::report::{LossForm, LossInterval, Losses, Report, ReportForm, TfrcReport};
 use crate::toolbox::{HEALTHY_LOSS, MIN_PACKETS_BETWEEN, MIN_REPORTS_BETWEEN, MIN_SILENCE};
@@ -442,8 +442,8 @@ impl ReceiverHalf for TfrcReceiver {
         }
     }
 
-    fn poll_judgement(&mut self) -> Option<Judgement> {
-        self.history.as_mut()?.poll_judgement()
+    fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        self.history.as_mut()?.poll_loss_classification()
     }
 
     #[inline]

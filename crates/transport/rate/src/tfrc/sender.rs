@@ -9,7 +9,7 @@ use super::reported::Reported;
 use super::rtt::RoundTrip;
 use super::segment::SegmentSize;
 use super::sent::{Sent, SentLog};
-use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::{Feedback, Losses, Report, TfrcReport};
 use crate::toolbox::{HEALTHY_LOSS, MIN_SILENCE, MIN_UNACKNOWLEDGED, Silence};
 use headway_units::{Duration, Instant, Probability, Rate};
@@ -62,7 +62,7 @@ pub struct TfrcSender {
     longest_gap: f64,
     /// Number of the newest packet plus 1.
     next: u64,
-    setbacks: Setbacks,
+    congestion_events: CongestionEvents,
 }
 
 /// Times at which the application was the limit (ns-2 `datalimited_`, `lastlimited_`, `all_idle_`), and was not.
@@ -126,7 +126,7 @@ impl TfrcSender {
             resumed: None,
             longest_gap: f64::INFINITY,
             next: 0,
-            setbacks: Setbacks::default(),
+            congestion_events: CongestionEvents::default(),
             options: options.clone(),
         };
         sender.allowed.begin(&sender.moment(context.now));
@@ -390,7 +390,7 @@ impl SenderHalf for TfrcSender {
         let (p, new_loss) = self.read(feedback, &report);
         if new_loss {
             self.segment.on_loss_event();
-            self.setbacks.loss_events += 1;
+            self.congestion_events.loss_events += 1;
         }
         let x_recv = self.x_recv(feedback, &report);
         let t_new = acknowledged.map_or_else(
@@ -424,7 +424,7 @@ impl SenderHalf for TfrcSender {
             return;
         }
         // Without sent data, no report was expected.
-        self.setbacks.timeouts += u64::from(self.sent_since_timer);
+        self.congestion_events.timeouts += u64::from(self.sent_since_timer);
         self.begin_silence(now);
         self.allowed.on_timeout(&self.moment(now));
         self.urgent = true;
@@ -464,8 +464,8 @@ impl SenderHalf for TfrcSender {
         }
     }
 
-    fn setbacks(&self) -> Setbacks {
-        self.setbacks
+    fn congestion_events(&self) -> CongestionEvents {
+        self.congestion_events
     }
 }
 

@@ -16,7 +16,7 @@ impl Run {
         let mut options = Options::preset(Dialect::Rfc);
         change(&mut options);
         options.check().unwrap();
-        let facts = LinkFacts { rate: "10Mbps".parse().unwrap(), delay: Duration::ZERO };
+        let facts = LinkProperties { rate: "10Mbps".parse().unwrap(), delay: Duration::ZERO };
         Self { queue: DualPi2::new(&options, facts), pool: Pool::default(), decisions: VecDeque::new() }
     }
 

@@ -143,7 +143,7 @@ fn section_4_2_a_new_queue_found_empty() {
 /// Sections 3 and 4.2: whether a queue with exactly zero credits is served.
 #[test]
 fn section_4_2_spent_credits() {
-    for (spent_at, expected) in [(SpentAt::Zero, [1, 2, 1, 2]), (SpentAt::BelowZero, [1, 1, 2, 2])] {
+    for (spent_at, expected) in [(DeficitExhausted::Zero, [1, 2, 1, 2]), (DeficitExhausted::BelowZero, [1, 1, 2, 2])] {
         let mut run = Run::new(|options| {
             (options.flows, options.quantum, options.spent_at) = (65_536, Bytes::new(1000), spent_at);
         });

@@ -199,10 +199,10 @@ fn linux_above_certainty() {
 fn linux_spared_by_the_current_delay() {
     let mut random = Random::new(1, "pie");
     for (spared_by, now, old, spared) in [
-        (SparedBy::Current, 0.0074, 0.02, true),
-        (SparedBy::Current, 0.0075, 0.0, false),
-        (SparedBy::Old, 0.0075, 0.0, true),
-        (SparedBy::Old, 0.0074, 0.02, false),
+        (SafeguardDelay::Current, 0.0074, 0.02, true),
+        (SafeguardDelay::Current, 0.0075, 0.0, false),
+        (SafeguardDelay::Old, 0.0075, 0.0, true),
+        (SafeguardDelay::Old, 0.0074, 0.02, false),
     ] {
         let mut pie = dropping(0.19, |options| options.spared_by = spared_by);
         measured(&mut pie, now);

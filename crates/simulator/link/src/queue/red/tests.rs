@@ -6,7 +6,7 @@ fn red(change: impl FnOnce(&mut Options)) -> Red {
     let mut options = Options::preset(Dialect::Rfc);
     change(&mut options);
     options.check().unwrap();
-    Red::new(&options, LinkFacts { rate: "1Mbps".parse().unwrap(), delay: Duration::from_millis(20) })
+    Red::new(&options, LinkProperties { rate: "1Mbps".parse().unwrap(), delay: Duration::from_millis(20) })
 }
 
 fn close(found: f64, expected: f64, tolerance: f64) {
@@ -122,7 +122,7 @@ fn automatic_weight_is_that_of_ns2() {
 fn automatic_thresholds_are_those_of_ns2() {
     for (rate, low, high) in [("50Mbps", 31.25, 93.75), ("10Mbps", 6.25, 18.75), ("1Mbps", 5.0, 15.0)] {
         let options = Options::preset(Dialect::Ns2);
-        let queue = Red::new(&options, LinkFacts { rate: rate.parse().unwrap(), delay: Duration::from_millis(3) });
+        let queue = Red::new(&options, LinkProperties { rate: rate.parse().unwrap(), delay: Duration::from_millis(3) });
         close(queue.min_th, low * 500.0, 1e-9);
         close(queue.max_th, high * 500.0, 1e-9);
     }
@@ -218,7 +218,8 @@ fn the_automatic_bottom_is_that_of_the_dialect() {
         (Dialect::Ns3, "10kbps", 0.01),
     ] {
         let options = Options::preset(dialect);
-        let queue = Red::new(&options, LinkFacts { rate: rate.parse().unwrap(), delay: Duration::from_millis(20) });
+        let queue =
+            Red::new(&options, LinkProperties { rate: rate.parse().unwrap(), delay: Duration::from_millis(20) });
         close(queue.bottom, bottom, 1e-15);
     }
 }
@@ -417,7 +418,7 @@ fn adaptive_red_at_its_bounds() {
     }
     // At 80 Mb/s the lower bound is 0.001.
     let mut options = Options::preset(Dialect::Rfc);
-    let facts = || LinkFacts { rate: "80Mbps".parse().unwrap(), delay: Duration::ZERO };
+    let facts = || LinkProperties { rate: "80Mbps".parse().unwrap(), delay: Duration::ZERO };
     close(Red::new(&options, facts()).bottom, 0.001, 1e-15);
     options.bottom = Probability::new(0.2).unwrap();
     close(Red::new(&options, facts()).bottom, 0.2, 0.0);
@@ -511,7 +512,7 @@ fn victims() {
             options.min_threshold = Some(Threshold::Packets(packets as f64));
         });
         match arrive(&mut queue, packets, Ecn::NotEct, random) {
-            Verdict::AdmitAndEvict { mark: false, place, cause: DropCause::QueueFull } => Some(place),
+            Verdict::EnqueueAndDrop { mark: false, place, cause: DropCause::QueueFull } => Some(place),
             _ => None,
         }
     };
@@ -592,6 +593,6 @@ fn forced_drops_apply_to_all_classes() {
     }
     // A full queue that evicts another packet admits the arriving one, which is marked.
     let front = |options: &mut Options| (options.limit, options.drop) = (QueueSize::Packets(10), Victim::Front);
-    let evict = Verdict::AdmitAndEvict { mark: true, place: 1, cause: DropCause::QueueFull };
+    let evict = Verdict::EnqueueAndDrop { mark: true, place: 1, cause: DropCause::QueueFull };
     assert_eq!(arrive_as(&mut of_classes(front), 10, "af41", Ecn::NotEct), evict);
 }

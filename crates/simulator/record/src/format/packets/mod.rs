@@ -12,7 +12,7 @@ mod row;
 mod rows;
 
 pub use index::PacketIndex;
-pub use row::{Hop, HopFate, HopLink};
+pub use row::{Hop, HopLink, TraversalOutcome};
 pub use rows::{HopId, PacketNames, PacketRows};
 
 pub(crate) const BATCH_ROWS: usize = 1 << 16;

@@ -51,7 +51,7 @@ pub struct Hop {
 
 /// Outcome of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HopFate {
+pub enum TraversalOutcome {
     /// It arrived at the far end.
     Delivered,
     /// The packet was dropped. With [`DropCause::Host`], it arrived at the far end and the host dropped it.
@@ -60,7 +60,7 @@ pub enum HopFate {
     InFlight,
 }
 
-impl HopFate {
+impl TraversalOutcome {
     /// Number of fates.
     const COUNT: usize = DropCause::ALL.len() + 2;
 
@@ -125,13 +125,13 @@ impl Row {
             deadline: hop.deadline.map_or(Self::NO_DEADLINE, |deadline| until_ms(offered, deadline.as_nanos())),
             queue: hop.queue.try_into().unwrap_or(u16::MAX),
             kind: hop.kind,
-            fate: HopFate::InFlight.code(),
+            fate: TraversalOutcome::InFlight.code(),
             mark: false,
         }
     }
 
     /// Records that the packet leaves the link at `now`.
-    pub(super) fn leave(&mut self, now: u64, fate: HopFate) {
+    pub(super) fn leave(&mut self, now: u64, fate: TraversalOutcome) {
         self.fate = fate.code();
         self.left = now;
         // A packet still in the queue will not be transmitted.
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn fates_are_named_in_the_order_of_their_codes() {
         let names = ["delivered", "queue_full", "early", "channel", "too_big", "host", "policer", "in_flight"];
-        assert_eq!(HopFate::names(), names);
-        assert_eq!(HopFate::Dropped(DropCause::Policer).code(), 6);
+        assert_eq!(TraversalOutcome::names(), names);
+        assert_eq!(TraversalOutcome::Dropped(DropCause::Policer).code(), 6);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::batch::{Shape, Times, columns, write};
 use super::by_link::ByLink;
 use super::index::{BatchPlace, INDEX_KEY, PacketIndex};
-use super::row::{Hop, HopFate, HopLink, Row};
+use super::row::{Hop, HopLink, Row, TraversalOutcome};
 use super::{BATCH_ROWS, PacketsError};
 use crate::format::arrow::file::{ArrowFile, Compression};
 use crate::format::arrow::metadata::Schema;
@@ -73,7 +73,7 @@ impl PacketRows {
             ("links", json(serde_json::to_string(links))),
             ("flows", json(serde_json::to_string(flows))),
             ("kinds", json(serde_json::to_string(kinds))),
-            ("fates", json(serde_json::to_string(&HopFate::names()))),
+            ("fates", json(serde_json::to_string(&TraversalOutcome::names()))),
         ];
         let metadata: BTreeMap<String, String> =
             metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
@@ -134,7 +134,7 @@ impl PacketRows {
 
     /// Records that the packet left the link. Called once for each [`offered`](Self::offered) packet.
     #[inline]
-    pub fn ended(&mut self, id: HopId, now: Instant, fate: HopFate) {
+    pub fn ended(&mut self, id: HopId, now: Instant, fate: TraversalOutcome) {
         let end = |row: &mut Row| row.leave(now.as_nanos(), fate);
         let (number, index) = Self::position(id);
         if let Some(chunk) = number.checked_sub(self.written).and_then(|chunk| self.chunks.get_mut(chunk as usize)) {
@@ -178,7 +178,7 @@ impl PacketRows {
 
     #[cold]
     fn set_stragglers_aside(&mut self, rows: &mut Vec<Row>) {
-        let open = HopFate::InFlight.code();
+        let open = TraversalOutcome::InFlight.code();
         let first = self.written * BATCH_ROWS as u64;
         let stragglers = rows.iter().zip(first..).filter(|(row, _)| row.fate == open);
         self.stragglers.extend(stragglers.map(|(row, id)| (HopId(id), *row)));
@@ -224,10 +224,10 @@ impl PacketRows {
     /// flight. [`take`](Self::take) then returns the rest of the file.
     pub fn finish(&mut self, now: Instant) -> PacketIndex {
         let now = now.as_nanos();
-        let open = HopFate::InFlight.code();
+        let open = TraversalOutcome::InFlight.code();
         self.late.extend(std::mem::take(&mut self.stragglers).into_values());
         let rows = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).chain(&mut self.late);
-        rows.filter(|row| row.fate == open).for_each(|row| row.leave(now, HopFate::InFlight));
+        rows.filter(|row| row.fate == open).for_each(|row| row.leave(now, TraversalOutcome::InFlight));
         for chunk in std::mem::take(&mut self.chunks) {
             self.write(&chunk.rows);
         }

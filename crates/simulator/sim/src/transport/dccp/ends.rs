@@ -4,7 +4,7 @@ use super::spoofed_peers::SpoofedPeers;
 use super::wire::{ends, envelope, zeroes};
 use crate::addresses::ports;
 use crate::clocks::Meter;
-use crate::observe::{RoundTrip, Setbacks};
+use crate::observe::{CongestionEvents, RoundTrip};
 use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
@@ -12,7 +12,7 @@ use headway_dccp::{
     Ports, ResetCode, ServiceCode, State,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
-use headway_rate::{Judgement, Next, Status};
+use headway_rate::{LossClassification, Next, Status};
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Random, Seq48};
 use std::net::Ipv4Addr;
@@ -209,8 +209,8 @@ impl Client {
         self.connection.close(now);
     }
 
-    pub(crate) fn setbacks(&self) -> Setbacks {
-        self.connection.setbacks().into()
+    pub(crate) fn congestion_events(&self) -> CongestionEvents {
+        self.connection.congestion_events().into()
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -262,8 +262,8 @@ impl Server {
     }
 
     /// Returns the receiver's next judgement of losses, by sequence numbers of the client's packets.
-    pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
-        self.connection.as_mut()?.poll_judgement()
+    pub(crate) fn poll_loss_classification(&mut self) -> Option<LossClassification> {
+        self.connection.as_mut()?.poll_loss_classification()
     }
 
     fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
