@@ -32,7 +32,7 @@ pub enum ShareOf {
     /// The whole 95 % interval of the first curve's mean is above the whole interval of the second curve's mean.
     ClearlyAbove,
     /// The 95 % intervals of the means of both curves do not overlap.
-    SpacingReference,
+    Apart,
 }
 
 /// A point of two curves: the values of both, paired by run.
@@ -62,7 +62,7 @@ impl Share {
             ShareOf::Above => difference()?.0 > 0.0,
             ShareOf::Below => difference()?.1 < 0.0,
             ShareOf::ClearlyAbove => interval(first)?.0 > interval(second)?.1,
-            ShareOf::SpacingReference => {
+            ShareOf::Apart => {
                 let (first, second) = (interval(first)?, interval(second)?);
                 first.0 > second.1 || second.0 > first.1
             }
@@ -74,7 +74,7 @@ impl Share {
             ShareOf::Above => "above",
             ShareOf::Below => "below",
             ShareOf::ClearlyAbove => "clearly above",
-            ShareOf::SpacingReference => "apart from",
+            ShareOf::Apart => "apart from",
         };
         let times = if self.times == 1.0 { String::new() } else { format!(" {} times", self.times) };
         format!("{what}{times}")
@@ -132,13 +132,13 @@ mod tests {
             (ShareOf::Above, 1.0, 0.0),
             (ShareOf::Below, 0.0, 0.0),
             (ShareOf::ClearlyAbove, 0.0, 0.0),
-            (ShareOf::SpacingReference, 0.0, 0.0),
+            (ShareOf::Apart, 0.0, 0.0),
         ] {
             assert_eq!(share(of, 1.0, None, &[point(11.0, true)]), together, "{of:?}");
             assert_eq!(share(of, 1.0, None, &[point(11.0, false)]), apart, "{of:?}");
         }
         assert_eq!(share(ShareOf::ClearlyAbove, 1.0, None, &[point(12.0, true), point(8.0, true)]), 0.5);
-        assert_eq!(share(ShareOf::SpacingReference, 1.0, None, &[point(12.0, true), point(8.0, true)]), 1.0);
+        assert_eq!(share(ShareOf::Apart, 1.0, None, &[point(12.0, true), point(8.0, true)]), 1.0);
         assert_eq!(share(ShareOf::Below, 1.0, None, &[point(12.0, true), point(8.0, true)]), 0.5);
     }
 

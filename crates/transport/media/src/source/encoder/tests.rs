@@ -232,7 +232,7 @@ fn frames_are_skipped_while_too_much_data_waits() {
     assert_eq!((all.len(), none, fewer.len(), skipped), (6, 0, 4, 2));
     let times = |frames: &[Write]| frames.iter().map(|write| write.created).collect::<Vec<_>>();
     assert_eq!(times(&fewer), [0, 3, 4, 5].map(|index| all[index].created));
-    assert_eq!(sizes(&fewer), sizes(&all[..4]), "the burst goes on after the skipped frames");
+    assert_eq!(sizes(&fewer), sizes(&all[..4]), "the burst continues after the skipped frames");
     // A late poll skips only the frame for which the queue was measured.
     let mut encoder = start(&skipping, 4);
     encoder.follow(TransportState { target_rate: None, waiting: Bytes::new(90_000) });
