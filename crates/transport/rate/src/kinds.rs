@@ -99,6 +99,7 @@ controllers! {
     "spacing" => Spacing(crate::spacing::SpacingOptions, crate::spacing::SpacingSender, crate::spacing::SpacingReceiver),
     "spacing-equation" => SpacingEquation(crate::spacing_equation::SpacingEquationOptions, TfrcSender, TfrcReceiver),
     "rap" => Rap(crate::rap::RapOptions, crate::rap::RapSender, crate::rap::RapReceiver),
+    "gcc" => Gcc(crate::gcc::GccOptions, crate::gcc::GccSender, crate::gcc::GccReceiver),
     "scream2" => Scream2(crate::scream2::Scream2Options, crate::scream2::Scream2Sender, crate::scream2::Scream2Receiver),
 }
 
