@@ -22,8 +22,7 @@
 //!   their rates.
 //! - **A packet is lost** if three later packets have arrived (`Flight`), not when a report does not list it.
 //! - **Left out** are the robust throughput estimator, the network state estimator, allocated rates, the congestion
-//!   window, the bounds of probes by allocated rates, and the check of a step of the receiver's clock. A step appears as
-//!   growth of the delay, for 20 groups.
+//!   window, and the check of a step of the receiver's clock. A step appears as growth of the delay, for 20 groups.
 //!
 //! `draft-02` differs from the draft as implementations do: the detector compares the number of groups, at most 60,
 //! times the estimate with the threshold. Compared without this factor, as in the text, a queue that grows by 50 ms per

@@ -5,7 +5,7 @@ use super::options::{GccOptions, GccVersion, Limits};
 use super::shipped::Shipped;
 use super::{PacketReport, ReportedPacket};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
-use crate::report::{Feedback, Report};
+use crate::report::{Feedback, Report, TimedReport};
 use crate::toolbox::{Flight, Pacer, PacketOutcome};
 use headway_units::{Duration, Ecn, Instant, Rate};
 use std::collections::VecDeque;
@@ -130,7 +130,7 @@ impl GccSender {
     }
 
     /// Collects the packets that a report is about, in the order of arrival.
-    fn collect(&mut self, feedback: &Feedback<'_>, report: &crate::report::TimedReport<'_>) {
+    fn collect(&mut self, feedback: &Feedback<'_>, report: &TimedReport<'_>) {
         self.packets.clear();
         let (packets, header) = (&mut self.packets, self.header);
         self.flight.report_timed(feedback.acknowledged, report, |update| {
@@ -227,7 +227,7 @@ impl SenderHalf for GccSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{TimedArrival, TimedReport};
+    use crate::report::TimedArrival;
     use headway_units::{Bytes, Dialect, Options, Random};
 
     const SIZE: Bytes = Bytes::new(1000);
