@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// All controllers except UDDJ, which starves some of its senders without losses: it treats any growth of a delay as
 /// congestion (`docs/src/clocks-survey.md`).
-const TRANSPORTS: [(&str, &str); 18] = [
+const TRANSPORTS: [(&str, &str); 17] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
@@ -29,7 +29,6 @@ const TRANSPORTS: [(&str, &str); 18] = [
     ("ccid 250", "kind = \"dccp\", ccid = 250"),
     ("rap", "kind = \"rap\""),
     ("gcc", "kind = \"gcc\""),
-    ("gcc draft", "kind = \"gcc\", controller = { version = \"draft-02\" }"),
     ("scream2", "kind = \"scream2\""),
     ("ccid 254", "kind = \"dccp\", ccid = 254"),
 ];

@@ -335,6 +335,14 @@ mod tests {
         (received as f64 * 8.0 / (500.0 * seconds as f64) * 1000.0, delays_ms / received.max(1) as f64, lost)
     }
 
+    /// A source with a queue is probed at 3 and 6 times the start rate, and uses the link after two seconds. Without
+    /// probes, as in the draft, the rate has grown by 8 % per s.
+    #[test]
+    fn probes_of_waiting_media_find_the_link() {
+        let (probed, plain) = (run(GccVersion::Gcc2026, 4).0, run(GccVersion::Draft02, 4).0);
+        assert!(probed > 800.0 && plain < 450.0, "{probed} {plain}");
+    }
+
     /// A single flow uses most of the link and keeps its queue short.
     #[test]
     fn a_flow_uses_the_link_with_a_short_queue() {

@@ -84,7 +84,8 @@ impl DelayRate {
             }
             multiplicative_bps(self.bps, time_s)
         };
-        (self.bps + increase).min(MAX_ABOVE_RECEIVED * received).max(self.bps.min(MAX_ABOVE_RECEIVED * received))
+        // The limit does not reduce the rate: after a pause of the application, the received rate is small.
+        (self.bps + increase).min(MAX_ABOVE_RECEIVED * received).max(self.bps)
     }
 }
 
@@ -129,9 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_limited_by_the_received_rate() {
+    fn the_received_rate_limits_growth_only() {
         let mut rate = DelayRate::new(Limits { min_bps: 5e3, max_bps: 1e9 }, 1e6);
-        rate.on_report(Instant::from_secs(1), RTT, Signal::Normal, Some(500e3));
-        near(rate.bps(), 750e3, 1e-6);
+        for (second, received, expected) in [(1, 500e3, 1e6), (2, 700e3, 1.05e6), (3, 700e3, 1.05e6)] {
+            rate.on_report(Instant::from_secs(second), RTT, Signal::Normal, Some(received));
+            near(rate.bps(), expected, 1e-6);
+        }
     }
 }
