@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// All controllers except UDDJ, which starves some of its senders without losses: it treats any growth of a delay as
 /// congestion (`docs/src/clocks-survey.md`).
-const TRANSPORTS: [(&str, &str); 19] = [
+const TRANSPORTS: [(&str, &str); 20] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
@@ -29,6 +29,7 @@ const TRANSPORTS: [(&str, &str); 19] = [
     ("ccid 250", "kind = \"dccp\", ccid = 250"),
     ("rap", "kind = \"rap\""),
     ("nada", "kind = \"nada\""),
+    ("gcc", "kind = \"gcc\""),
     ("scream2", "kind = \"scream2\""),
     ("scream2 ericsson", "kind = \"scream2\", controller = { version = \"ericsson-2026-07\" }"),
     ("scream2 libwebrtc", "kind = \"scream2\", controller = { version = \"libwebrtc-2026-07\" }"),

@@ -100,6 +100,7 @@ controllers! {
     "spacing-equation" => SpacingEquation(crate::spacing_equation::SpacingEquationOptions, TfrcSender, TfrcReceiver),
     "rap" => Rap(crate::rap::RapOptions, crate::rap::RapSender, crate::rap::RapReceiver),
     "nada" => Nada(crate::nada::NadaOptions, crate::nada::NadaSender, crate::nada::NadaReceiver),
+    "gcc" => Gcc(crate::gcc::GccOptions, crate::gcc::GccSender, crate::gcc::GccReceiver),
     "scream2" => Scream2(crate::scream2::Scream2Options, crate::scream2::Scream2Sender, crate::scream2::Scream2Receiver),
 }
 

@@ -12,6 +12,7 @@ mod carrier;
 mod contract;
 mod external;
 mod faster_restart;
+mod gcc;
 mod kinds;
 mod loss_filter;
 mod nada;
@@ -38,6 +39,7 @@ pub use contract::{
 pub use external::{
     AnyReceiverHalf, AnySenderHalf, ExternalController, ExternalOptions, ExternalReceiver, ExternalSender,
 };
+pub use gcc::{GccOptions, GccReceiver, GccSender, GccVersion};
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use loss_filter::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};
 pub use nada::{NadaOptions, NadaReceiver, NadaSender};

@@ -137,6 +137,11 @@ fn scream2() {
 }
 
 #[test]
+fn gcc() {
+    compare("gcc", &[include_str!("../../../../docs/src/rate/gcc.md")], &[]);
+}
+
+#[test]
 fn spacing_fixed() {
     compare("spacing-fixed", &[include_str!("../../../../docs/src/rate/spacing-fixed.md")], &[]);
 }

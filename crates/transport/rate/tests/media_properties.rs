@@ -15,6 +15,8 @@ const MAX_BPS: u64 = 2_000_000;
 fn controllers() -> impl Strategy<Value = (ControllerOptions, u64)> {
     let kinds = vec![
         ("nada", None, 1),
+        ("gcc", Some("gcc-2026"), 3),
+        ("gcc", Some("draft-02"), 3),
         ("scream2", Some("draft-01"), 6),
         ("scream2", Some("ericsson-2026-07"), 6),
         ("scream2", Some("libwebrtc-2026-07"), 6),
