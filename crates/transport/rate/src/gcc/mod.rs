@@ -27,7 +27,7 @@
 //! `draft-02` differs from the draft as implementations do: the detector compares the number of groups, at most 60,
 //! times the estimate with the threshold. Compared without this factor, as in the text, a queue that grows by 50 ms per
 //! s is never detected. The rate of the loss half is limited to 1.05 times that of the delay half, and changes every
-//! 200 ms at most.
+//! 200 ms at most. The limit of 1.5 times the received rate ends growth, but does not reduce the rate.
 
 mod acknowledged_rate;
 mod aimd;
