@@ -10,15 +10,16 @@
 //!
 //! Where the RFC is silent, or leaves a choice:
 //!
-//! - **The base of the queue delay** is a line below the delays of 20 minutes, so that a skew of the clocks does not
-//!   count as a queue.
+//! - **The base of the queue delay** is a line below the delays of 20 minutes, so that a skew of the clocks up to
+//!   100 ppm does not count as a queue.
 //! - `p_loss` and `p_mark` are smoothed at each report. Each run of missing packets ends a loss interval, since the
 //!   receiver does not know the round-trip time. `loss_int` is the mean of closed intervals: with the open interval (RFC
 //!   5348 section 5.4), whose weight is 1/6, it would never be shorter than a seventh of the time since the last loss.
 //! - Between the warped and the plain delay, the receiver interpolates over `loss_int` packets, as the RFC recommends.
-//! - `delta` is at most `TAU`, so that one report after a pause does not end in a negative rate.
+//! - `delta` is at most `TAU`, so that a report after a pause counts as one of half a second.
 //! - **Application-limited**: in gradual mode the rate grows to twice `r_recv` at most.
-//! - **Without reports** for a retransmission timeout (RFC 6298) and 300 ms, the rate halves, down to `RMIN`. The sender
+//! - **Without reports** for a retransmission timeout (RFC 6298, at least the round-trip time + 200 ms) and 100 ms while
+//!   packets are not reported, the rate halves, down to `RMIN`. The sender
 //!   sends one packet per 200 ms or round trip, until a report arrives.
 
 mod options;

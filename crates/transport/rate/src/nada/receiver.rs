@@ -24,6 +24,9 @@ const ALPHA: f64 = 0.1;
 const FILTERED: usize = 15;
 /// Time after which a delay no longer counts for the base ("tens of minutes", section 5.1.1).
 const BASE_MEMORY: Duration = Duration::from_secs(20 * 60);
+/// Maximum skew that is removed. The line takes a queue that never empties for a skew: with this limit, the base then
+/// rises by 6 ms per minute.
+const MAX_SKEW: f64 = 100e-6;
 /// Closed loss intervals of an average (RFC 5348 section 5.4).
 const INTERVALS: usize = 8;
 /// Maximum number of packets in the log.
@@ -45,6 +48,8 @@ pub struct NadaReceiver {
     floor: FloorLine,
     /// Packets of the latest `LOGWIN`, in order of numbers. A packet out of order counts as lost.
     log: VecDeque<Arrived>,
+    /// Number of the newest packet before the log.
+    before_log: Option<u64>,
     last_loss: Option<Instant>,
     /// Packets between losses, the newest first, after the open interval since the last loss. Its start is the number
     /// of its first packet.
@@ -60,8 +65,9 @@ impl NadaReceiver {
     pub(crate) fn new(_: &NadaOptions, _: ReceiverContext) -> Self {
         let without_discounting = TfrcOptions { discounting: false, ..TfrcOptions::preset(Dialect::Rfc) };
         Self {
-            floor: FloorLine::over(BASE_MEMORY),
+            floor: FloorLine::over(BASE_MEMORY, MAX_SKEW),
             log: VecDeque::new(),
+            before_log: None,
             last_loss: None,
             intervals: VecDeque::new(),
             average: Average::new(&without_discounting),
@@ -72,10 +78,13 @@ impl NadaReceiver {
         }
     }
 
-    /// Closes the open loss interval before packet `number`, the first one after a loss.
-    fn on_loss(&mut self, now: Instant, number: u64) {
+    /// Closes the open loss interval before packet `first`, the first one of a run of lost packets.
+    fn on_loss(&mut self, now: Instant, first: u64) {
         self.last_loss = Some(now);
-        self.intervals.push_front(Interval { start: number, length: 0.0 });
+        if let Some(open) = self.intervals.front_mut() {
+            open.length = (first - open.start) as f64;
+        }
+        self.intervals.push_front(Interval { start: first, length: 0.0 });
         self.intervals.truncate(INTERVALS + 1);
     }
 
@@ -92,10 +101,12 @@ impl NadaReceiver {
     fn report(&mut self, now: Instant) -> Option<NadaReport> {
         let start = now.checked_sub(LOGWIN).unwrap_or(Instant::ZERO);
         while self.log.len() > 1 && self.log.front().is_some_and(|oldest| oldest.at < start) {
-            self.log.pop_front();
+            self.before_log = self.log.pop_front().map(|packet| packet.number);
         }
         let (oldest, newest) = (*self.log.front()?, *self.log.back()?);
-        let sent = (newest.number - oldest.number) as f64 + 1.0;
+        let sent = self
+            .before_log
+            .map_or((newest.number - oldest.number) as f64 + 1.0, |before| (newest.number - before) as f64);
         let (mut bytes, mut marked, mut longest_s) = (0.0, 0, 0.0_f64);
         for packet in &self.log {
             bytes += packet.bytes as f64;
@@ -126,7 +137,7 @@ impl ReceiverHalf for NadaReceiver {
         match self.log.back() {
             None => self.intervals.push_front(Interval { start: number, length: 0.0 }),
             Some(newest) if number <= newest.number => return,
-            Some(newest) if number > newest.number + 1 => self.on_loss(now, number),
+            Some(newest) if number > newest.number + 1 => self.on_loss(now, newest.number + 1),
             Some(_) => {}
         }
         if let Some(open) = self.intervals.front_mut() {
@@ -135,7 +146,7 @@ impl ReceiverHalf for NadaReceiver {
         let (bytes, marked) = (packet.size.count(), packet.ecn == Ecn::Ce);
         self.log.push_back(Arrived { at: now, number, bytes, qdelay_s, marked });
         if self.log.len() > CAPACITY {
-            self.log.pop_front();
+            self.before_log = self.log.pop_front().map(|packet| packet.number);
         }
         self.due = self.due.or(Some(now + DELTA));
     }

@@ -35,6 +35,8 @@ pub struct NadaSender {
     waiting: Bytes,
     rto: Rto,
     last_report: Option<Instant>,
+    /// Number of the last data packet.
+    last_sent: u64,
     timeout: Option<Instant>,
     /// Start of the time without reports, if it continues.
     silent_since: Option<Instant>,
@@ -59,6 +61,7 @@ impl NadaSender {
             waiting: Bytes::new(0),
             rto,
             last_report: None,
+            last_sent: 0,
             timeout: None,
             silent_since: None,
             pacer: Pacer::new(CREDIT),
@@ -123,6 +126,7 @@ impl SenderHalf for NadaSender {
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         if sending.data {
+            self.last_sent = sending.number;
             self.pacer.on_send(now, self.gap_s(now, sending.size));
             self.timeout = self.timeout.or(Some(now + self.rto.timeout() + DELTA));
         }
@@ -133,8 +137,10 @@ impl SenderHalf for NadaSender {
         let Report::Own(own) = feedback.report else { return };
         let Some(report) = NadaReport::decode(&own) else { return };
         feedback.rtt_sample.into_iter().for_each(|rtt| self.rto.sample(rtt));
-        self.silent_since = None;
-        self.timeout = Some(now + self.rto.timeout() + DELTA);
+        if self.silent_since.take().is_some() {
+            self.pacer.bring_forward(now);
+        }
+        self.timeout = (feedback.acknowledged < self.last_sent).then(|| now + self.rto.timeout() + DELTA);
         let delta_s = self.last_report.map_or(DELTA, |last| now.since(last)).as_secs_f64();
         let receive_bps = report.receive_rate.bits_per_second() as f64;
         if report.gradual {
@@ -223,6 +229,19 @@ mod tests {
         assert!((sender.rate_bps - 462_500.0).abs() < 1e-6, "{}", sender.rate_bps);
         sender.ramp_up(100_000.0);
         assert!((sender.rate_bps - 462_500.0).abs() < 1e-6, "never downwards");
+    }
+
+    /// A pause of the application is not a time without reports.
+    #[test]
+    fn a_pause_after_all_reports_keeps_the_rate() {
+        let mut sender = sender(1e6);
+        sender.on_send(Instant::ZERO, &Sending::new(1, Some(Bytes::new(1000))));
+        let report = NadaReport { gradual: false, signal_s: 0.0, receive_rate: Rate::from_bits_per_second(1_000_000) };
+        let own = report.encode().unwrap();
+        sender.on_feedback(Instant::from_millis(150), &Feedback::new(1, Report::Own(own)));
+        assert_eq!(sender.poll_timeout(), None);
+        sender.on_send(Instant::from_secs(300), &Sending::new(2, Some(Bytes::new(1000))));
+        assert!(sender.poll_timeout().is_some() && sender.rate_bps >= 1e6 && sender.silent_since.is_none());
     }
 
     /// Section 5.2.2: a queue of 2000 B changes the rates by 48 kb/s, at most by 5 % of r_ref.

@@ -22,6 +22,8 @@ type Point = (i64, i64);
 #[derive(Clone, Debug)]
 pub(crate) struct FloorLine {
     interval_ns: i64,
+    /// Maximum of the slope, in either direction.
+    max_skew: f64,
     least: VecDeque<Point>,
     on: Point,
     slope: f64,
@@ -33,15 +35,16 @@ pub(crate) struct FloorLine {
 impl Default for FloorLine {
     /// Returns a line below the delays of the last minute.
     fn default() -> Self {
-        Self::over(Duration::from_nanos(INTERVAL_NS.unsigned_abs() * MAX_INTERVALS as u64))
+        Self::over(Duration::from_nanos(INTERVAL_NS.unsigned_abs() * MAX_INTERVALS as u64), MAX_SKEW)
     }
 }
 
 impl FloorLine {
-    /// Creates a line below the delays of the last `memory`.
-    pub(crate) fn over(memory: Duration) -> Self {
+    /// Creates a line below the delays of the last `memory`, whose slope is at most `max_skew` in either direction.
+    pub(crate) fn over(memory: Duration, max_skew: f64) -> Self {
         Self {
             interval_ns: (memory.as_nanos() as i64 / MAX_INTERVALS as i64).max(1),
+            max_skew,
             least: VecDeque::new(),
             on: (0, 0),
             slope: 0.0,
@@ -113,7 +116,7 @@ impl FloorLine {
         self.fitted = edge.is_some();
         let run = |(from, to): (Point, Point)| (to.1.wrapping_sub(from.1) as f64, to.0.wrapping_sub(from.0) as f64);
         let slope = edge.map(run).filter(|(_, time)| *time != 0.0).map_or(0.0, |(rise, time)| rise / time);
-        self.slope = slope.clamp(-MAX_SKEW, MAX_SKEW);
+        self.slope = slope.clamp(-self.max_skew, self.max_skew);
         self.on = (0, 0);
         let lowest = self.least.iter().min_by(|a, b| self.above(**a).total_cmp(&self.above(**b)));
         self.on = lowest.copied().unwrap_or_default();
