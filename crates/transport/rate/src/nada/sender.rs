@@ -4,8 +4,8 @@ use super::options::NadaOptions;
 use super::{DELTA, NadaReport};
 use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Pacer, Rto, RtoRules, probe_interval};
-use headway_units::{Bytes, Duration, Instant, Rate, RtoFloor};
+use crate::toolbox::{MissingReports, Pacer};
+use headway_units::{Bytes, Duration, Instant, Rate};
 
 const QBOUND_S: f64 = 0.05;
 const DFILT_S: f64 = 0.12;
@@ -20,8 +20,6 @@ const FRAMES_PER_S: f64 = 30.0;
 const MAX_CORRECTION: f64 = 0.05;
 /// Maximum of a grown rate, relative to the receive rate (RFC 5348 section 4.3).
 const MAX_UNUSED: f64 = 2.0;
-const MIN_TIMEOUT: Duration = Duration::from_millis(200);
-const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 const CREDIT: Duration = Duration::from_millis(1);
 
 /// Sender half of `nada`.
@@ -33,39 +31,24 @@ pub struct NadaSender {
     signal_s: f64,
     /// Data that waits in the send queue, `buffer_len`.
     waiting: Bytes,
-    rto: Rto,
     last_report: Option<Instant>,
     /// Number of the last data packet.
     last_sent: u64,
-    timeout: Option<Instant>,
-    /// Start of the time without reports, if it continues.
-    silent_since: Option<Instant>,
+    reports: MissingReports,
     pacer: Pacer,
-    congestion_events: CongestionEvents,
 }
 
 impl NadaSender {
     pub(crate) fn new(options: &NadaOptions, context: SenderContext) -> Self {
-        let mut rto = Rto::new(RtoRules {
-            initial: Duration::from_secs(1),
-            least: MIN_TIMEOUT,
-            floor: RtoFloor::Variance,
-            most: MAX_TIMEOUT,
-            granularity: Duration::from_millis(1),
-        });
-        context.rtt.into_iter().for_each(|rtt| rto.sample(rtt));
         Self {
             rate_bps: options.min_rate.bits_per_second() as f64,
             options: options.clone(),
             signal_s: 0.0,
             waiting: Bytes::new(0),
-            rto,
             last_report: None,
             last_sent: 0,
-            timeout: None,
-            silent_since: None,
+            reports: MissingReports::new(DELTA, context.rtt),
             pacer: Pacer::new(CREDIT),
-            congestion_events: CongestionEvents::default(),
         }
     }
 
@@ -75,7 +58,7 @@ impl NadaSender {
 
     /// Accelerated ramp-up (equations 3 and 4).
     fn ramp_up(&mut self, receive_bps: f64) {
-        let rtt_s = self.rto.srtt().map_or(0.0, |rtt| rtt.as_secs_f64());
+        let rtt_s = self.reports.srtt().map_or(0.0, |rtt| rtt.as_secs_f64());
         let gamma = (QBOUND_S / (rtt_s + DELTA.as_secs_f64() + DFILT_S)).min(GAMMA_MAX);
         self.rate_bps = self.rate_bps.max((1.0 + gamma) * receive_bps);
     }
@@ -111,10 +94,8 @@ impl NadaSender {
     }
 
     fn gap_s(&self, now: Instant, size: Bytes) -> f64 {
-        match self.silent_since {
-            Some(since) => probe_interval(now.since(since), self.rto.srtt()).as_secs_f64(),
-            None => 8.0 * size.count() as f64 / self.send_bps(),
-        }
+        let gap_s = || 8.0 * size.count() as f64 / self.send_bps();
+        self.reports.probe_interval(now).map_or_else(gap_s, Duration::as_secs_f64)
     }
 }
 
@@ -128,7 +109,7 @@ impl SenderHalf for NadaSender {
         if sending.data {
             self.last_sent = sending.number;
             self.pacer.on_send(now, self.gap_s(now, sending.size));
-            self.timeout = self.timeout.or(Some(now + self.rto.timeout() + DELTA));
+            self.reports.on_send(now);
         }
         Stamp::default()
     }
@@ -136,11 +117,9 @@ impl SenderHalf for NadaSender {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let Report::Own(own) = feedback.report else { return };
         let Some(report) = NadaReport::decode(&own) else { return };
-        feedback.rtt_sample.into_iter().for_each(|rtt| self.rto.sample(rtt));
-        if self.silent_since.take().is_some() {
+        if self.reports.on_report(now, feedback.rtt_sample, feedback.acknowledged < self.last_sent) {
             self.pacer.bring_forward(now);
         }
-        self.timeout = (feedback.acknowledged < self.last_sent).then(|| now + self.rto.timeout() + DELTA);
         let delta_s = self.last_report.map_or(DELTA, |last| now.since(last)).as_secs_f64();
         let receive_bps = report.receive_rate.bits_per_second() as f64;
         if report.gradual {
@@ -154,34 +133,30 @@ impl SenderHalf for NadaSender {
 
     /// Handles a time without reports, which the RFC leaves undefined.
     fn handle_timeout(&mut self, now: Instant) {
-        if self.timeout.is_none_or(|at| at > now) {
-            return;
+        if self.reports.handle_timeout(now) {
+            self.rate_bps /= 2.0;
+            self.clip();
         }
-        self.congestion_events.timeouts += 1;
-        self.silent_since = self.silent_since.or(Some(now));
-        self.rate_bps /= 2.0;
-        self.clip();
-        self.rto.back_off();
-        self.timeout = None;
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.timeout
+        self.reports.poll_timeout()
     }
 
     fn measures_silence(&self, _: Instant, _: u64) -> bool {
-        self.silent_since.is_some()
+        self.reports.are_missing()
     }
 
     fn congestion_events(&self) -> CongestionEvents {
-        self.congestion_events
+        // The receiver does not report which packets were lost.
+        CongestionEvents { timeouts: self.reports.timeouts(), ..CongestionEvents::default() }
     }
 
     fn status(&self) -> Status {
         let rate = |bps: f64| Some(Rate::from_bits_per_second(bps as u64));
         let mut status = Status::default();
         (status.target_rate, status.pacing_rate) = (rate(self.target_bps()), rate(self.send_bps()));
-        status.rtt = self.rto.srtt();
+        status.rtt = self.reports.srtt();
         status
     }
 }
@@ -224,7 +199,7 @@ mod tests {
     #[test]
     fn a_ramp_up() {
         let mut sender = sender(200_000.0);
-        sender.rto.sample(Duration::from_millis(100));
+        sender.reports = MissingReports::new(DELTA, Some(Duration::from_millis(100)));
         sender.ramp_up(400_000.0);
         assert!((sender.rate_bps - 462_500.0).abs() < 1e-6, "{}", sender.rate_bps);
         sender.ramp_up(100_000.0);
@@ -241,7 +216,7 @@ mod tests {
         sender.on_feedback(Instant::from_millis(150), &Feedback::new(1, Report::Own(own)));
         assert_eq!(sender.poll_timeout(), None);
         sender.on_send(Instant::from_secs(300), &Sending::new(2, Some(Bytes::new(1000))));
-        assert!(sender.poll_timeout().is_some() && sender.rate_bps >= 1e6 && sender.silent_since.is_none());
+        assert!(sender.poll_timeout().is_some() && sender.rate_bps >= 1e6 && !sender.reports.are_missing());
     }
 
     /// Section 5.2.2: a queue of 2000 B changes the rates by 48 kb/s, at most by 5 % of r_ref.

@@ -10,15 +10,12 @@ use super::window::{Progress, Reduction, Window};
 use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::one_way::FloorLine;
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Flight, Pacer, PacketOutcome, Rto, RtoRules, probe_interval};
-use headway_units::{Bytes, Duration, Ecn, Instant, Rate, RtoFloor};
+use crate::toolbox::{Flight, MissingReports, Pacer, PacketOutcome};
+use headway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::collections::VecDeque;
 
 /// Maximum number of packets in flight that are recorded.
 const CAPACITY: usize = 1 << 14;
-/// Minimum time without reports after which the window shrinks, and the maximum with back-off.
-const MIN_TIMEOUT: Duration = Duration::from_millis(200);
-const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time that a late packet may make up.
 const CREDIT: Duration = Duration::from_millis(1);
 /// Gain of the mean time for which the receiver holds reports.
@@ -39,7 +36,6 @@ pub struct Scream2Sender {
     rtt: SmoothedRtt,
     /// Mean time for which the receiver holds reports, if it counts in the rates, in s.
     hold_s: Option<f64>,
-    rto: Rto,
     /// Line below the one-way delays. The height of a delay above it is the queue delay.
     floor: FloorLine,
     flight: Flight,
@@ -59,11 +55,9 @@ pub struct Scream2Sender {
     round: Instant,
     started: Instant,
     pacer: Pacer,
-    /// Time at which the sender concludes that no report arrives, if packets are in flight.
-    timeout: Option<Instant>,
-    /// Start of the time without reports, if it continues.
-    silent_since: Option<Instant>,
-    congestion_events: CongestionEvents,
+    reports: MissingReports,
+    /// Reactions to losses and marks.
+    loss_events: u64,
 }
 
 impl Scream2Sender {
@@ -81,13 +75,6 @@ impl Scream2Sender {
             window: Window::new(rules, options.l4s, mss, options.queue_delay_target, max_bps, context.now),
             rtt: SmoothedRtt::new(&rules, context.now),
             hold_s: None,
-            rto: Rto::new(RtoRules {
-                initial: Duration::from_secs(1),
-                least: MIN_TIMEOUT,
-                floor: RtoFloor::Variance,
-                most: MAX_TIMEOUT,
-                granularity: Duration::from_millis(1),
-            }),
             floor: FloorLine::default(),
             flight: Flight::new(CAPACITY),
             late_losses: LateLosses::default(),
@@ -101,9 +88,8 @@ impl Scream2Sender {
             round: context.now,
             started: context.now,
             pacer: Pacer::new(CREDIT),
-            timeout: None,
-            silent_since: None,
-            congestion_events: CongestionEvents::default(),
+            reports: MissingReports::new(Duration::ZERO, context.rtt),
+            loss_events: 0,
         };
         context.rtt.into_iter().for_each(|rtt| sender.sample(context.now, rtt, Duration::ZERO));
         sender
@@ -116,7 +102,6 @@ impl Scream2Sender {
     /// Adds a round-trip sample and the time for which the receiver held the report. The first one determines the first
     /// window.
     fn sample(&mut self, now: Instant, rtt: Duration, hold: Duration) {
-        self.rto.sample(rtt);
         let unused = self.mss + self.rules.bytes_in_flight_head_room * self.peak() < self.window.bytes();
         let (mut sample_s, hold_s) = (rtt.as_secs_f64(), hold.as_secs_f64());
         match self.rules.hold {
@@ -153,8 +138,8 @@ impl Scream2Sender {
 
     /// Returns the time from a packet that is sent now to the next one, in s.
     fn gap_s(&self, now: Instant, size: f64) -> f64 {
-        if let Some(since) = self.silent_since {
-            return probe_interval(now.since(since), self.rtt.get().map(Duration::from_secs_f64)).as_secs_f64();
+        if let Some(interval) = self.reports.probe_interval(now) {
+            return interval.as_secs_f64();
         }
         8.0 * size / self.rtt.get().map_or(self.start_bps, |_| self.window.pace_bps() * self.frames.pacing())
     }
@@ -196,7 +181,7 @@ fn ticks(at: Instant) -> u128 {
 impl SenderHalf for Scream2Sender {
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         self.next = *next;
-        if self.silent_since.is_none() && self.in_flight > 0.0 && self.in_flight >= self.window.max_in_flight() {
+        if !self.reports.are_missing() && self.in_flight > 0.0 && self.in_flight >= self.window.max_in_flight() {
             return Permit::Blocked;
         }
         self.pacer.permit(now)
@@ -222,7 +207,7 @@ impl SenderHalf for Scream2Sender {
             self.in_flight += size;
             self.peaks[0] = self.peaks[0].max(self.in_flight);
             self.pacer.on_send(now, self.gap_s(now, size));
-            self.timeout = self.timeout.or(Some(now + self.rto.timeout()));
+            self.reports.on_send(now);
         }
         Stamp { ecn: self.ecn, ..Stamp::default() }
     }
@@ -233,7 +218,6 @@ impl SenderHalf for Scream2Sender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let Report::Timed(report) = feedback.report else { return };
-        self.silent_since = None;
         let mut progress = Progress::default();
         let header = self.header;
         let mut newest = None;
@@ -274,20 +258,20 @@ impl SenderHalf for Scream2Sender {
         progress.acknowledged_bps = self.acknowledged.2.filter(|_| self.rules.spares_low_target);
         progress.hold_s = self.hold_s.unwrap_or_default();
         progress.rtt_falls = self.rtt.falls();
-        self.timeout = (!self.unacknowledged.is_empty()).then(|| now + self.rto.timeout());
+        if self.reports.on_report(now, feedback.rtt_sample, !self.unacknowledged.is_empty()) {
+            self.pacer.bring_forward(now);
+        }
         let Some(srtt_s) = self.rtt.get() else { return };
         let reduction = self.window.on_report(now, srtt_s, &progress);
-        self.congestion_events.loss_events += u64::from(matches!(reduction, Some(Reduction::Loss | Reduction::Mark)));
+        self.loss_events += u64::from(matches!(reduction, Some(Reduction::Loss | Reduction::Mark)));
         self.turn_round(now, srtt_s);
     }
 
     /// Handles a time without reports, which the draft leaves undefined.
     fn handle_timeout(&mut self, now: Instant) {
-        if self.timeout.is_none_or(|at| at > now) {
+        if !self.reports.handle_timeout(now) {
             return;
         }
-        self.congestion_events.timeouts += 1;
-        self.silent_since = self.silent_since.or(Some(now));
         if let Some(srtt_s) = self.rtt.get() {
             self.window.on_silence(now, srtt_s);
         }
@@ -295,20 +279,18 @@ impl SenderHalf for Scream2Sender {
         self.late_losses.clear();
         self.unacknowledged.clear();
         (self.in_flight, self.peaks) = (0.0, [0.0; 2]);
-        self.rto.back_off();
-        self.timeout = None;
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.timeout
+        self.reports.poll_timeout()
     }
 
     fn measures_silence(&self, _: Instant, _: u64) -> bool {
-        self.silent_since.is_some()
+        self.reports.are_missing()
     }
 
     fn congestion_events(&self) -> CongestionEvents {
-        self.congestion_events
+        CongestionEvents { loss_events: self.loss_events, timeouts: self.reports.timeouts() }
     }
 
     fn status(&self) -> Status {

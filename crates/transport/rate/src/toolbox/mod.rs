@@ -8,16 +8,18 @@
 //! For means of round-trip times see `RoundTripEstimate` of headway-units.
 
 mod flight;
+mod missing_reports;
 mod pacer;
 mod rto;
 mod silence;
 
 pub use flight::{Flight, PacketOutcome, PacketUpdate};
+pub(crate) use missing_reports::MissingReports;
 pub(crate) use pacer::Fine;
 pub use pacer::Pacer;
 pub use rto::{Rto, RtoRules};
 pub use silence::Silence;
 pub(crate) use silence::{
     HEALTHY_LOSS, LATE_PROBE_INTERVAL, MIN_PACKETS_BETWEEN, MIN_REPORTS_BETWEEN, MIN_SILENCE, MIN_UNACKNOWLEDGED,
-    PROBE_INTERVAL, probe_interval,
+    PROBE_INTERVAL,
 };
