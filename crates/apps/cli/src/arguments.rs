@@ -546,9 +546,9 @@ pub(crate) enum PapersCommand {
         id: String,
         /// Figure, table or claim, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
         name: Option<String>,
-        /// Folder with the results, one subfolder with a `results.json` for each paper. The result of each experiment
-        /// is taken from the first of these sources that has it: this folder, then the results that are built into the
-        /// program [default: out/papers, then papers].
+        /// Folder with the results, one subfolder with a `results.json` for each paper, which must exist. Experiments
+        /// that it does not contain are taken from the results that are built into the program [default: out/papers,
+        /// then papers, then the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -568,9 +568,9 @@ pub(crate) enum PapersCommand {
         /// Output file; `-` is standard output.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]
         output: PathBuf,
-        /// Folder with the results, one subfolder with a `results.json` for each paper. The result of each experiment
-        /// is taken from the first of these sources that has it: this folder, then the results that are built into the
-        /// program [default: out/papers, then papers].
+        /// Folder with the results, one subfolder with a `results.json` for each paper, which must exist. Experiments
+        /// that it does not contain are taken from the results that are built into the program [default: out/papers,
+        /// then papers, then the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },

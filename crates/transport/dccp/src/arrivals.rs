@@ -4,7 +4,8 @@ use crate::{AckState, AckVector, DropCode, DropRun};
 use headway_rate::{Arrival, Run};
 use headway_units::Seq48;
 
-/// Peer's report about the packets that this endpoint has sent. All runs are from `newest` down.
+/// Peer's report about the packets that this endpoint has sent, as runs of consecutive packets with the same state. The
+/// first run begins at `newest`; each further run continues with the next lower sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals<'a> {
     /// Acknowledgement number of the report: the newest packet that the peer received.

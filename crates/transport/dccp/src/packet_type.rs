@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Packet type: the four bits of RFC 4340 section 5.1, Table 1.
+/// Packet type: the four bits of RFC 4340 section 5.1, Table 1, and Listen of RFC 5596.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PacketType {

@@ -92,13 +92,14 @@ text_serde!(Skew, "Skew", "the skew of a clock, from -100000ppm to 100000ppm, su
 text_serde!(Drift, "Drift", "the drift of a clock, from -100ppm/h to 100ppm/h, such as \"0.5ppm/h\"");
 text_serde!(Offset, "Offset", "the offset of a clock, from -1000000s to 1000000s, such as \"3ms\" or \"-2h\"");
 
-/// Local clock of a node:
+/// Local clock of a node. At the true time t since the start of the run it shows
 ///
-/// local(t) = epoch + offset + integral from 0 to t of (1 + skew + drift t) dt
+/// local(t) = epoch + offset + t + skew t + drift t^2 / 2
 ///
-/// where t is the true time since the start of the run. After 13 days, skew and drift no longer apply. All compared
-/// clocks have the same epoch, so that a negative offset does not underflow. Each conversion depends on the instant
-/// alone, is exact in 128 bits and is rounded down once, so errors do not accumulate.
+/// After 13 days the clock runs at the true rate, and keeps the deviation that it has then. The epoch is the same for
+/// all clocks of a run, so that a negative offset does not underflow. Each conversion depends on the instant alone and
+/// is computed in 128 bits: [`local`](Self::local) rounds down to 1 ns, [`when`](Self::when) rounds up, and errors do
+/// not accumulate. [`read`](Self::read) also rounds down to the granularity.
 ///
 /// ```
 /// use headway_units::{Clock, Drift, Duration, Instant, Offset, Skew};

@@ -27,8 +27,9 @@ pub(crate) struct EndpointOptions {
     /// `udpm,levels=5` for five rates [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
-    /// Transmission rate of the network interface of this host, such as 100Mbps. Required by the controllers spacing
-    /// and spacing-fixed, whose gaps begin at the end of a packet's transmission.
+    /// Transmission rate of the network interface of this host, such as 100Mbps. The controllers spacing and
+    /// spacing-fixed require it at both ends, because they apply to both directions of a connection. Only the gaps
+    /// between packets that this endpoint sends depend on it: a gap begins at the end of a packet's transmission.
     #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate, allow_hyphen_values = true)]
     pub(crate) line_rate: Option<Rate>,
     /// Loss filter for the data that this endpoint receives: only losses that the filter attributes to congestion

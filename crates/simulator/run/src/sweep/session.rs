@@ -140,8 +140,9 @@ impl Session {
         self.check_expected(task.point, summary)
     }
 
-    /// Registers metrics to check during the sweep. If a metric cannot be evaluated for the first run of any
-    /// combination of values, [`add`](Self::add) returns the error that [`results`](Self::results) would return.
+    /// Registers metrics to check during the sweep, at the first run that is added for each combination of values. A
+    /// metric may exist at some combinations only. Once it has failed at every combination, [`add`](Self::add) returns
+    /// the error that [`results`](Self::results) would return.
     pub fn expect(&mut self, metrics: &[Metric]) {
         self.expected = metrics.iter().map(|metric| (metric.clone(), 0)).collect();
     }

@@ -173,7 +173,8 @@ pub struct Status {
     /// Controller of the data that this endpoint sends, by its name in scenarios; `None` if this endpoint has none for
     /// [`send_ccid`](Self::send_ccid).
     pub send_controller: Option<&'static str>,
-    /// Controller of the data that the peer sends, as `send_controller`.
+    /// Controller whose receiver half this endpoint runs for the data that the peer sends, as `send_controller`. The
+    /// peer's sender half may be another one with the same CCID.
     pub receive_controller: Option<&'static str>,
     /// Status of the controller of this endpoint's data, or its last status once it has stopped.
     pub sender: Option<headway_rate::Status>,

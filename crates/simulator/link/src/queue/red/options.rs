@@ -75,8 +75,8 @@ pub struct Options {
     pub cautious: u8,
     /// Packet size for `cautious = 3`. \[idle_pktsize_\]
     pub idle_packet: Bytes,
-    /// Whether a drop by a full queue leaves the count of packets since the last drop unchanged, instead of setting it
-    /// to 0. \[ns1_compat_\]
+    /// Whether a forced drop leaves the count of packets since the last drop unchanged, instead of setting it to 0. A
+    /// drop is forced if the queue is full, or if the average is so high that every packet is dropped. \[ns1_compat_\]
     pub ns1_compat: bool,
     /// Traffic classes, by DSCP. Packets without a class follow `ecn`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
