@@ -55,7 +55,7 @@ pub(crate) fn send(
         }
         application
             .source
-            .follow(|| TransportState { target_rate: connection.encoding_rate(), waiting: connection.waiting() });
+            .follow(|| TransportState { target_rate: connection.encoding_rate(), waiting: connection.queued_bytes() });
         if let Err(why) = send_due(now, &mut application, &connection, meters) {
             sent.failure = Some(why);
             return sent;

@@ -13,10 +13,10 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_papers::{
-    Cell, CellError, Claims, Class, Inferred, LossClassification, Measured, Outcome, PAPERS, Paper, Part, Profile,
-    Results, RunDetails, Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown,
-    markdown, parameters_are, plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown,
-    trace, verdicts_markdown, verdicts_plain,
+    Cell, CellError, Claims, Class, Inferred, JudgedClaim, Measured, Outcome, PAPERS, Paper, Part, Profile, Results,
+    RunDetails, Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown,
+    parameters_are, plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace,
+    verdicts_markdown, verdicts_plain,
 };
 use headway_run::{Folder, FolderKind, Job, Reuse, ScenarioFiles, Watch, each, folder_name, names, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
@@ -104,7 +104,7 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
 /// JSON output of `headway papers check`.
 #[derive(Serialize)]
 struct Checked<'a> {
-    claims: Vec<&'a LossClassification>,
+    claims: Vec<&'a JudgedClaim>,
     counts: BTreeMap<&'static str, usize>,
     papers: Vec<CheckedPaper<'a>>,
     scorecard: Vec<Score>,

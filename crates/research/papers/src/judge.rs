@@ -5,7 +5,7 @@ use crate::claim::{Claim, Kind};
 use crate::measured::Measured;
 use crate::number::Number;
 use crate::reference::Reference;
-use crate::verdict::{CheckResult, LossClassification, UnderReading, Verdict};
+use crate::verdict::{CheckResult, JudgedClaim, UnderReading, Verdict};
 use headway_record::MIN_RUNS;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Evidence<'_> {
 
     /// Judges a claim: compares the numbers of its checks with their bounds. `paper` is the ID of the paper.
     #[must_use]
-    pub fn judge(&self, paper: &str, claim: &Claim) -> LossClassification {
+    pub fn judge(&self, paper: &str, claim: &Claim) -> JudgedClaim {
         let find = |checks: &[Check]| -> Vec<CheckResult> { checks.iter().map(|check| self.find(check)).collect() };
         let explain = claim.explain.as_ref().map(|explain| (explain.text.as_str(), find(&explain.checks)));
         let (verdict, mut reason, checks) = decide(claim, find(&claim.checks), find(&claim.trend), explain);
@@ -76,7 +76,7 @@ impl Evidence<'_> {
         });
         let readings = readings.collect();
         let shown = shown(&checks);
-        LossClassification {
+        JudgedClaim {
             id: claim.id.clone(),
             paper: paper.to_owned(),
             class: claim.class,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     /// Ten runs of cell `a` from 9.5 to 10.5 (interval 9.76 to 10.24), nine of `few`, one of the deterministic `fixed`.
-    fn judged(claim: &Claim) -> LossClassification {
+    fn judged(claim: &Claim) -> JudgedClaim {
         let mut measured = Measured::default();
         for seed in 1..=10 {
             let value = 10.0 + (seed as f64 - 5.5) / 9.0;

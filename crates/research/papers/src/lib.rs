@@ -76,4 +76,4 @@ pub use show::{Part, UnknownPart, figures_markdown, show};
 pub use statistics::kendall_tau;
 pub use tables::{inferred_markdown, markdown, plain, summary_markdown, verdicts_markdown, verdicts_plain};
 pub use timeline::{Curve, Traces};
-pub use verdict::{CheckResult, LossClassification, UnderReading, Verdict};
+pub use verdict::{CheckResult, JudgedClaim, UnderReading, Verdict};

@@ -3,7 +3,7 @@
 use crate::claims::Claims;
 use crate::results::Results;
 use crate::tables::{markdown_table, plain_table, wrapped};
-use crate::verdict::LossClassification;
+use crate::verdict::JudgedClaim;
 use std::fmt::Write;
 
 /// Verdict under a reading that does not change the claim.
@@ -70,13 +70,12 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn new(claims: &'a Claims, results: &Results) -> Self {
-        let several: Vec<&LossClassification> =
-            results.claims.iter().filter(|judged| !judged.readings.is_empty()).collect();
+        let several: Vec<&JudgedClaim> = results.claims.iter().filter(|judged| !judged.readings.is_empty()).collect();
         let names = |is_combined: bool| {
             let wanted = claims.readings.iter().filter(move |reading| reading.combines.is_empty() != is_combined);
             wanted.map(|reading| reading.name.as_str()).collect::<Vec<_>>()
         };
-        let row = |names: &[&str], judged: &&LossClassification| -> Vec<String> {
+        let row = |names: &[&str], judged: &&JudgedClaim| -> Vec<String> {
             let verdict = |name: &&str| match judged.under(name) {
                 Some(under) => under.verdict.to_string(),
                 None if judged.reading == **name => judged.verdict.to_string(),
@@ -84,10 +83,10 @@ impl<'a> Tables<'a> {
             };
             std::iter::once(judged.id.clone()).chain(names.iter().map(verdict)).collect()
         };
-        let depends = |judged: &&LossClassification| if judged.depends_on_reading() { "yes" } else { "" }.to_owned();
+        let depends = |judged: &&JudgedClaim| if judged.depends_on_reading() { "yes" } else { "" }.to_owned();
         let (alone, together) = (names(false), names(true));
         let single = several.iter().map(|judged| [row(&alone, judged), vec![depends(judged)]].concat()).collect();
-        let is_combined = |judged: &&&LossClassification| together.iter().any(|name| judged.under(name).is_some());
+        let is_combined = |judged: &&&JudgedClaim| together.iter().any(|name| judged.under(name).is_some());
         let combined = several.iter().filter(is_combined).map(|judged| row(&together, judged)).collect();
         let head = |names: Vec<&'a str>| std::iter::once("claim").chain(names).collect::<Vec<_>>();
         Self {

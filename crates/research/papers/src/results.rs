@@ -10,7 +10,7 @@ use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::reference::Reference;
 use crate::timeline::Curve;
-use crate::verdict::{CheckResult, LossClassification, Verdict};
+use crate::verdict::{CheckResult, JudgedClaim, Verdict};
 use headway_record::MIN_RUNS;
 use headway_units::counted;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub struct Results {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
     /// Verdicts on the claims.
-    pub claims: Vec<LossClassification>,
+    pub claims: Vec<JudgedClaim>,
 }
 
 /// Error: stored results do not match the expected runs.
@@ -161,7 +161,7 @@ impl Results {
         }
         let in_order = ns2.iter().filter_map(|(cell, metric, _)| agreed.remove(&(cell.to_owned(), metric.to_owned())));
         self.agreement = in_order.collect();
-        let mut before: BTreeMap<String, LossClassification> =
+        let mut before: BTreeMap<String, JudgedClaim> =
             stored.claims.into_iter().map(|judged| (judged.id.clone(), judged)).collect();
         for (claim, judged) in claims.claims.iter().zip(&mut self.claims) {
             if let Some(before) = before.remove(&judged.id) {
@@ -217,7 +217,7 @@ impl Results {
     /// in its trend, or covered by a test.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
-        self.claims.iter().all(LossClassification::is_acceptable)
+        self.claims.iter().all(JudgedClaim::is_acceptable)
     }
 
     /// Returns the mean of a metric in a cell; `None` if the cell was not run or lacks the metric.
@@ -282,12 +282,12 @@ fn add<T>(cells: &mut BTreeMap<String, T>, stored: BTreeMap<String, T>, known: &
 }
 
 /// Restores from `before` the verdicts that need cells which are not in `ran`.
-fn keep(claim: &Claim, judged: &mut LossClassification, before: LossClassification, ran: &BTreeSet<String>) {
+fn keep(claim: &Claim, judged: &mut JudgedClaim, before: JudgedClaim, ran: &BTreeSet<String>) {
     let lacks = |mut checks: Box<dyn Iterator<Item = &Check> + '_>| {
         checks.any(|check| check.cells.iter().any(|cell| !ran.contains(cell)))
     };
     if lacks(Box::new(claim.all_checks())) && are_same(&judged.checks, &before.checks) {
-        let LossClassification { verdict, paper_value, ns2_value, value, ci95, runs, reason, checks, .. } = before;
+        let JudgedClaim { verdict, paper_value, ns2_value, value, ci95, runs, reason, checks, .. } = before;
         (judged.verdict, judged.paper_value, judged.ns2_value, judged.value) = (verdict, paper_value, ns2_value, value);
         (judged.ci95, judged.runs, judged.reason, judged.checks) = (ci95, runs, reason, checks);
     }
@@ -471,7 +471,7 @@ mod tests {
         }
     }
 
-    fn judged(verdict: &str, kind: &str, others: &[&str]) -> LossClassification {
+    fn judged(verdict: &str, kind: &str, others: &[&str]) -> JudgedClaim {
         let under = others.iter().map(|verdict| {
             serde_json::json!({ "reading": "other", "verdict": verdict, "value": null, "ci95": null, "reason": "", "checks": [] })
         });

@@ -3,7 +3,7 @@
 use crate::claim::Class;
 use crate::results::Results;
 use crate::tables::{markdown_table, plain_table};
-use crate::verdict::{LossClassification, Verdict};
+use crate::verdict::{JudgedClaim, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,11 +39,7 @@ pub fn scorecard(all: &[Results]) -> Vec<Score> {
     scores
 }
 
-fn score<'a>(
-    paper: Option<&String>,
-    class: Option<Class>,
-    claims: impl Iterator<Item = &'a LossClassification>,
-) -> Score {
+fn score<'a>(paper: Option<&String>, class: Option<Class>, claims: impl Iterator<Item = &'a JudgedClaim>) -> Score {
     let claims: Vec<_> = claims.filter(|claim| class.is_none_or(|class| claim.class == class)).collect();
     let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let counts = Verdict::ALL.map(|verdict| (verdict.name(), count(verdict))).into();
@@ -104,8 +100,7 @@ pub fn by_reading_markdown(all: &[Results]) -> String {
 fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
     for results in all {
-        let measured: Vec<&LossClassification> =
-            results.claims.iter().filter(|claim| !claim.reading.is_empty()).collect();
+        let measured: Vec<&JudgedClaim> = results.claims.iter().filter(|claim| !claim.reading.is_empty()).collect();
         let mut readings: Vec<&str> = Vec::new();
         for claim in &measured {
             let others = claim.readings.iter().map(|under| under.reading.as_str());
@@ -118,11 +113,11 @@ fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
         for reading in readings {
             let parts = results.combined.get(reading).into_iter().flatten().map(String::as_str);
             let names: Vec<&str> = std::iter::once(reading).chain(parts).collect();
-            let verdict = |claim: &&LossClassification| {
+            let verdict = |claim: &&JudgedClaim| {
                 let under = names.iter().find_map(|name| claim.under(name));
                 under.map_or(claim.verdict, |under| under.verdict)
             };
-            let changed = |claim: &&&LossClassification| claim.under(reading).is_some();
+            let changed = |claim: &&&JudgedClaim| claim.under(reading).is_some();
             let verdicts = measured.iter().map(verdict).collect();
             let changed = measured.iter().filter(changed).count();
             rows.push((results.paper.clone(), reading.to_owned(), changed, verdicts));

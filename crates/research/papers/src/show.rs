@@ -9,7 +9,7 @@ use crate::reference::Reference;
 use crate::report::{Item, quoted};
 use crate::results::Results;
 use crate::tables::{FilledTable, filled, markdown_table, plain_table, two_digits, wrapped};
-use crate::verdict::{LossClassification, Verdict};
+use crate::verdict::{JudgedClaim, Verdict};
 use headway_record::plot::{Chart, ChartLine, LineStyle, XAxis};
 use headway_scenario::nearest;
 use std::collections::BTreeSet;
@@ -163,7 +163,7 @@ impl Part {
         self.claims.iter().any(|claim| claim == id)
     }
 
-    fn judged<'a>(&self, results: &'a Results) -> Vec<&'a LossClassification> {
+    fn judged<'a>(&self, results: &'a Results) -> Vec<&'a JudgedClaim> {
         results.claims.iter().filter(|judged| self.has_claim(&judged.id)).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::number::{Number, shortest};
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
 use crate::results::{Comparison, Results};
-use crate::verdict::{LossClassification, Verdict};
+use crate::verdict::{JudgedClaim, Verdict};
 use headway_units::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -207,7 +207,7 @@ pub fn verdicts_plain(results: &Results) -> String {
     text
 }
 
-fn row(judged: &LossClassification, with_words: bool) -> Vec<String> {
+fn row(judged: &JudgedClaim, with_words: bool) -> Vec<String> {
     let short = |number: Option<f64>| number.map_or(NONE.to_owned(), shortest);
     let ours = match (judged.value, judged.ci95) {
         (Some(value), Some(ci95)) => format!("{} ± {}", shortest(value), two_digits(ci95)),

@@ -90,7 +90,7 @@ pub struct CheckResult {
 
 /// A claim with its verdict, as `headway papers check --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LossClassification {
+pub struct JudgedClaim {
     /// ID of the claim.
     pub id: String,
     /// ID of the paper.
@@ -161,7 +161,7 @@ impl UnderReading {
     }
 }
 
-impl LossClassification {
+impl JudgedClaim {
     /// Returns whether the verdict is acceptable. A claim that follows from what the paper states
     /// ([`Class::Derivable`]) needs [`Verdict::Reproduced`], [`Verdict::Trend`] or [`Verdict::Tested`]. Claims of other
     /// classes may have any verdict.

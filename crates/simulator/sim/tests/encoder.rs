@@ -31,8 +31,7 @@ send_queue = {{ kind = "fifo", limit = "1000packets" }}
     common::run(&scenario, ()).summary.flows.remove(0)
 }
 
-/// Each captured frame is written or skipped, each written frame is complete at the end or lost, and only complete
-/// frames are displayed.
+/// Each captured frame is written or skipped, and only complete frames are displayed.
 #[test]
 fn rfc8593_4_captured_frames_are_written_or_skipped() {
     for transport in ["kind = \"scream2\"", "kind = \"tfrc\"", "kind = \"udpm\"", "kind = \"dccp\", ccid = 3"] {
@@ -61,7 +60,7 @@ fn rfc8593_4_skipped_frames_shorten_the_delay() {
     assert!(delay(&skipping) < delay(&all), "{} and {}", delay(&skipping), delay(&all));
     assert!(skipping.encoder.unwrap().skipped_frames > 0);
     // The queue of the link alone holds 60 packets, 2 s at 300 kb/s.
-    assert!(all.display.unwrap().freezes > 0);
+    assert!(all.display.unwrap().freezes > Some(0));
 }
 
 /// A path that is fast enough: the encoder reaches its maximum rate, and the mean is within five standard deviations of
@@ -87,6 +86,6 @@ send_queue = { kind = "fifo", limit = "100packets" }
     let ratio = flow.goodput_bps / 1.5e6;
     assert!((ratio - 1.0).abs() < 5.0 * 0.3 / 600f64.sqrt(), "{ratio}");
     let (encoder, display) = (flow.encoder.unwrap(), flow.display.unwrap());
-    assert_eq!((encoder.rate_changes, encoder.bursts, display.freezes), (0, 0, 0));
+    assert_eq!((encoder.rate_changes, encoder.bursts, display.freezes), (0, 0, Some(0)));
     assert_eq!((flow.loss_ratio, encoder.skipped_frames), (0.0, 0));
 }

@@ -233,7 +233,7 @@ impl Connection {
 
     /// Returns the size of all datagrams queued for sending, without headers.
     #[must_use]
-    pub fn waiting(&self) -> Bytes {
+    pub fn queued_bytes(&self) -> Bytes {
         self.mailbox.backlog.with(|backlog| backlog.size())
     }
 

@@ -79,7 +79,7 @@ impl Model {
             }
             source.follow(|| TransportState {
                 target_rate: line.connection().encoding_rate(),
-                waiting: line.connection().waiting(),
+                waiting: line.connection().queued_bytes(),
             });
             // The path MTU can change.
             let cut = UdpOptions { datagram: Bytes::new(line.largest() as u64 + header.count()), header };

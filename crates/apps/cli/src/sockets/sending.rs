@@ -217,7 +217,7 @@ impl Sending {
     pub(super) fn line(&mut self, now: Instant, last: bool) -> Sent {
         let mut flow = self.meter.summary(self.label.clone(), now);
         // The time of an arrival is unknown, only that of its acknowledgment.
-        (flow.one_way_delay_s, flow.jitter_s) = (None, None);
+        (flow.one_way_delay_s, flow.jitter_s, flow.display) = (None, None, None);
         flow.frames.values_mut().for_each(|frames| frames.delay_s = None);
         let arrived = self.meter.total_received_bytes();
         let (at, previous_bytes) = std::mem::replace(&mut self.before, (now, arrived));
@@ -450,7 +450,9 @@ mod tests {
         sending.fate(at(1040), 3, Fate::Lost);
         sending.fate(at(1050), 0, Fate::Sent(Seq48::new(5)));
         sending.fate(at(1090), 0, Fate::Delivered);
-        let frames = &sending.line(at(2000), true).flow.frames[&MediaKind::Video];
+        let flow = sending.line(at(2000), true).flow;
+        assert_eq!(flow.display, None);
+        let frames = &flow.frames[&MediaKind::Video];
         assert_eq!((frames.written_frames, frames.complete_frames, frames.complete_ratio), (3, 2, 2.0 / 3.0));
         assert_eq!((frames.on_time_frames, frames.delay_s.is_none()), (None, true));
     }

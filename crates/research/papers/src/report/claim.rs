@@ -8,13 +8,13 @@ use crate::claim::Claim;
 use crate::claims::Claims;
 use crate::number::shortest;
 use crate::tables::two_digits;
-use crate::verdict::LossClassification;
+use crate::verdict::JudgedClaim;
 use headway_record::plot::PlotError;
 use std::fmt::Write;
 
 /// Returns the article on a claim. `is_drawn` adds a picture of its numbers.
 pub(super) fn claim(
-    judged: &LossClassification,
+    judged: &JudgedClaim,
     claims: &Claims,
     (paper, profile): (&str, &str),
     is_drawn: bool,
@@ -82,7 +82,7 @@ pub(super) fn claim(
     Ok(text)
 }
 
-pub(super) fn link(judged: &LossClassification) -> String {
+pub(super) fn link(judged: &JudgedClaim) -> String {
     format!(
         "<li>{} <a href=\"#{}\">{}</a> {}</li>\n",
         super::verdicts::mark(judged.verdict),
@@ -93,7 +93,7 @@ pub(super) fn link(judged: &LossClassification) -> String {
 }
 
 /// Draws the verdicts of claims, for a figure that has no numbers.
-pub(super) fn strip(judged: &[&LossClassification]) -> String {
+pub(super) fn strip(judged: &[&JudgedClaim]) -> String {
     const ROW: usize = 24;
     let verdicts: Vec<String> = judged.iter().map(|judged| format!("{} is {}", judged.id, judged.verdict)).collect();
     let mut text = format!(
@@ -123,7 +123,7 @@ mod tests {
     /// The mark and the words of a verdict are in the row of its claim, one row below the other.
     #[test]
     fn each_verdict_of_a_strip_has_its_row() {
-        let judged = |id: &str| -> LossClassification {
+        let judged = |id: &str| -> JudgedClaim {
             serde_json::from_value(serde_json::json!({
                 "id": id, "paper": "p", "class": "derivable", "kind": "number", "where": "1", "statement": "s",
                 "verdict": "reproduced", "paper_value": null, "ns2_value": null, "value": null, "ci95": null, "runs": 10,

@@ -6,7 +6,7 @@ use super::verdicts::{mark, scorecard};
 use super::{ReportError, ReportedPaper, claim, command, picture, table};
 use crate::figures::{Picture, pictures};
 use crate::tables::{FilledTable, filled, runs_text};
-use crate::verdict::LossClassification;
+use crate::verdict::JudgedClaim;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -16,9 +16,9 @@ struct Contents<'a> {
     pictures: Vec<&'a Picture<'a>>,
     tables: Vec<&'a FilledTable<'a>>,
     /// Claims that are described here.
-    claims: Vec<&'a LossClassification>,
+    claims: Vec<&'a JudgedClaim>,
     /// Claims that are described at another figure or table, which they name first.
-    others: Vec<&'a LossClassification>,
+    others: Vec<&'a JudgedClaim>,
     /// Figures and tables that also show this one.
     also: BTreeSet<Item>,
 }
@@ -126,7 +126,7 @@ fn item(text: &mut String, of: &ReportedPaper<'_>, found: &Contents<'_>) -> Resu
         );
     }
     if found.pictures.is_empty() && found.tables.is_empty() && found.also.is_empty() {
-        let all: Vec<&LossClassification> = found.claims.iter().chain(&found.others).copied().collect();
+        let all: Vec<&JudgedClaim> = found.claims.iter().chain(&found.others).copied().collect();
         let _ = writeln!(
             text,
             "<figure>{}<figcaption>The paper shows no numbers here; this picture shows the verdicts on its claims.</figcaption></figure>",

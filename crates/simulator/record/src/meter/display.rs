@@ -7,26 +7,28 @@
 
 use super::frames::WrittenFrame;
 use super::measured::Measured;
-use headway_units::{Duration, Instant, MediaKind};
+use headway_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// Number of gaps in the mean.
 const GAPS: usize = 30;
+/// Length of a freeze above the mean gap.
+const MIN_EXCESS: Duration = Duration::from_millis(150);
 
 /// Display of a flow's video in the measured interval. A gap belongs to the interval in which it ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DisplaySummary {
     /// Displayed video frames.
     pub displayed_frames: u64,
-    /// Gaps between displayed frames that are freezes.
-    pub freezes: u64,
-    /// Sum of the parts of all freezes in the measured interval, in s.
-    pub frozen_s: f64,
-    /// Longest gap, in s; 0 without a gap.
-    pub longest_gap_s: f64,
+    /// Gaps between displayed frames that are freezes; `None` without a gap that has another before it.
+    pub freezes: Option<u64>,
+    /// Sum of the parts of all freezes in the measured interval, in s; `None` as `freezes`.
+    pub frozen_s: Option<f64>,
+    /// Longest gap, in s; `None` without a gap.
+    pub longest_gap_s: Option<f64>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DisplayMeter {
     /// Displayed frame with the latest creation: times of its creation and of its display.
     last: Option<[Instant; 2]>,
@@ -35,29 +37,9 @@ pub(crate) struct DisplayMeter {
     gaps: [u64; GAPS],
     count: usize,
     displayed: u64,
-    freezes: u64,
-    frozen_ns: u64,
-    longest: Duration,
-}
-
-impl Default for DisplayMeter {
-    fn default() -> Self {
-        Self {
-            last: None,
-            last_written: Instant::ZERO,
-            gaps: [0; GAPS],
-            count: 0,
-            displayed: 0,
-            freezes: 0,
-            frozen_ns: 0,
-            longest: Duration::ZERO,
-        }
-    }
-}
-
-/// Returns whether frames of this kind are displayed.
-pub(crate) const fn is_video(kind: MediaKind) -> bool {
-    matches!(kind, MediaKind::Video | MediaKind::VideoI | MediaKind::VideoP | MediaKind::VideoB)
+    /// Number of freezes and their time in ns; `None` before the first gap that is compared with a mean.
+    freezes: Option<(u64, u64)>,
+    longest: Option<Duration>,
 }
 
 impl DisplayMeter {
@@ -84,18 +66,16 @@ impl DisplayMeter {
     fn gap(&mut self, from: Instant, to: Instant, measured: &Measured) {
         if measured.contains(to) {
             let gap = to.since(from);
-            self.longest = self.longest.max(gap);
-            if self.is_freeze(gap) {
-                self.freezes += 1;
-                self.frozen_ns += measured.overlap(from, to);
+            self.longest = self.longest.max(Some(gap));
+            if self.count == 0 {
+                return;
+            }
+            let (freezes, frozen_ns) = self.freezes.get_or_insert_default();
+            if is_freeze(&self.gaps[..self.count.min(GAPS)], gap) {
+                *freezes += 1;
+                *frozen_ns += measured.overlap(from, to);
             }
         }
-    }
-
-    fn is_freeze(&self, gap: Duration) -> bool {
-        let gaps = &self.gaps[..self.count.min(GAPS)];
-        let Some(mean) = gaps.iter().sum::<u64>().checked_div(gaps.len() as u64) else { return false };
-        gap.as_nanos() >= (3 * mean).max(mean + 150_000_000)
     }
 
     pub(crate) fn summary(&self, measured: &Measured) -> DisplaySummary {
@@ -107,16 +87,27 @@ impl DisplayMeter {
         }
         DisplaySummary {
             displayed_frames: all.displayed,
-            freezes: all.freezes,
-            frozen_s: all.frozen_ns as f64 / 1e9,
-            longest_gap_s: all.longest.as_secs_f64(),
+            freezes: all.freezes.map(|(freezes, _)| freezes),
+            frozen_s: all.freezes.map(|(_, frozen_ns)| frozen_ns as f64 / 1e9),
+            longest_gap_s: all.longest.map(Duration::as_secs_f64),
         }
     }
+}
+
+/// Returns whether a gap is a freeze after these gaps, of which there is at least one.
+fn is_freeze(gaps: &[u64], gap: Duration) -> bool {
+    // Both limits are at least this: most gaps need no mean.
+    if gap < MIN_EXCESS {
+        return false;
+    }
+    let mean = gaps.iter().sum::<u64>() / gaps.len().max(1) as u64;
+    gap.as_nanos() >= (3 * mean).max(mean + MIN_EXCESS.as_nanos())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::MediaKind;
 
     fn frame(created_ms: u64, lifetime_ms: Option<u64>) -> WrittenFrame {
         let created = Instant::from_millis(created_ms);
@@ -150,8 +141,11 @@ mod tests {
             frames.push((410, Some(410 + gap)));
             let display = display([0, 10_000], None, &frames);
             let expected = if freezes > 0 { gap as f64 / 1e3 } else { 0.0 };
-            assert_eq!((display.displayed_frames, display.freezes, display.frozen_s), (12, freezes, expected));
-            assert_eq!(display.longest_gap_s, gap as f64 / 1e3);
+            assert_eq!(
+                (display.displayed_frames, display.freezes, display.frozen_s),
+                (12, Some(freezes), Some(expected))
+            );
+            assert_eq!(display.longest_gap_s, Some(gap as f64 / 1e3));
         }
     }
 
@@ -162,7 +156,7 @@ mod tests {
             let slow = (0..31).map(|number| (2000 + number * 100, Some(2000 + number * 100)));
             let mut frames: Vec<_> = even(50).into_iter().chain(slow).collect();
             frames.push((5000, Some(5000 + gap)));
-            assert_eq!(display([0, 10_000], None, &frames).freezes, freezes);
+            assert_eq!(display([0, 10_000], None, &frames).freezes, Some(freezes));
         }
     }
 
@@ -172,18 +166,18 @@ mod tests {
         let frames =
             [(0, Some(10)), (40, Some(50)), (120, Some(130)), (80, Some(140)), (160, Some(361)), (200, Some(400))];
         let display = display([0, 10_000], Some(200), &frames);
-        assert_eq!((display.displayed_frames, display.longest_gap_s), (4, 0.27));
-        assert_eq!((display.freezes, display.frozen_s), (1, 0.27), "m = 60 ms");
+        assert_eq!((display.displayed_frames, display.longest_gap_s), (4, Some(0.27)));
+        assert_eq!((display.freezes, display.frozen_s), (Some(1), Some(0.27)), "m = 60 ms");
     }
 
     /// A video that never returns freezes until its last frame is written. One that ends does not.
     #[test]
     fn the_gap_at_the_end_lasts_while_frames_are_written() {
         let mut frames = even(10);
-        assert_eq!(display([0, 10_000], None, &frames).freezes, 0);
+        assert_eq!(display([0, 10_000], None, &frames).freezes, Some(0));
         frames.extend((10..100).map(|number| (number * 40, None)));
         let display = display([0, 10_000], None, &frames);
-        assert_eq!((display.freezes, display.frozen_s), (1, 3.59));
+        assert_eq!((display.freezes, display.frozen_s), (Some(1), Some(3.59)));
     }
 
     /// A gap that begins before the measured interval counts with the part within it; one that ends before, not at all.
@@ -192,6 +186,19 @@ mod tests {
         let frames =
             [(0, Some(0)), (40, Some(40)), (80, Some(80)), (500, Some(500)), (540, Some(540)), (2000, Some(2000))];
         let display = display([1000, 3000], None, &frames);
-        assert_eq!((display.displayed_frames, display.freezes, display.frozen_s), (1, 1, 1.0));
+        assert_eq!((display.displayed_frames, display.freezes, display.frozen_s), (1, Some(1), Some(1.0)));
+    }
+
+    /// Without a displayed frame there is no gap, and the first gap has no mean to be compared with.
+    #[test]
+    fn too_few_frames_have_no_freezes() {
+        for (displayed, freezes, longest) in [(0, None, None), (1, None, Some(4.99)), (2, Some(1), Some(4.95))] {
+            let frames: Vec<_> = (0..126).map(|n| (40 * n, Some(40 * n + 10).filter(|_| n < displayed))).collect();
+            let display = display([0, 10_000], None, &frames);
+            assert_eq!(
+                (display.displayed_frames, display.freezes, display.longest_gap_s),
+                (displayed, freezes, longest)
+            );
+        }
     }
 }

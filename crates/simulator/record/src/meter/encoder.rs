@@ -13,7 +13,7 @@ pub struct EncoderSummary {
     pub rate_changes: u64,
     /// Bursts that followed a change of the rate.
     pub bursts: u64,
-    /// Bytes written above the target rate in windows of 1 s, divided by all written bytes; `None` if nothing was
-    /// written.
+    /// Bytes written above the target rate in complete windows of 1 s, divided by all bytes written in these windows;
+    /// `None` if there are none.
     pub overshoot_ratio: Option<f64>,
 }

@@ -4,7 +4,7 @@
 //! its creation time. Writing, completion and timeliness of a frame count in that interval only.
 
 use super::delay::DelaySummary;
-use super::display::{DisplayMeter, DisplaySummary, is_video};
+use super::display::{DisplayMeter, DisplaySummary};
 use super::distribution::Distribution;
 use super::histogram::Histogram;
 use super::measured::Measured;
@@ -78,7 +78,7 @@ impl FrameMeter {
 
     #[inline]
     pub(crate) fn written(&mut self, measured: &Measured, frame: &WrittenFrame) {
-        if is_video(frame.kind) {
+        if frame.kind.is_video() {
             self.display.get_or_insert_default().written(frame);
         }
         if Self::belongs(measured, frame) {
@@ -90,7 +90,7 @@ impl FrameMeter {
 
     #[inline]
     pub(crate) fn complete(&mut self, now: Instant, measured: &Measured, frame: &WrittenFrame) {
-        if let Some(display) = self.display.as_mut().filter(|_| is_video(frame.kind)) {
+        if let Some(display) = self.display.as_mut().filter(|_| frame.kind.is_video()) {
             display.complete(now, measured, frame);
         }
         if Self::belongs(measured, frame) {

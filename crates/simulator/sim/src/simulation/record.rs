@@ -148,8 +148,9 @@ impl<O: Observer> Simulation<'_, O> {
 }
 
 fn encoder_summary(counts: &EncoderCounts) -> EncoderSummary {
-    let EncoderCounts { captured_frames, skipped_frames, rate_changes, bursts, written_bytes, bytes_above_target } =
-        *counts;
-    let overshoot_ratio = (written_bytes > 0).then(|| bytes_above_target / written_bytes as f64);
+    let EncoderCounts {
+        captured_frames, skipped_frames, rate_changes, bursts, windowed_bytes, bytes_above_target, ..
+    } = *counts;
+    let overshoot_ratio = (windowed_bytes > 0.0).then(|| bytes_above_target / windowed_bytes);
     EncoderSummary { captured_frames, skipped_frames, rate_changes, bursts, overshoot_ratio }
 }

@@ -45,7 +45,7 @@ pub use model::{Encoder, EncoderCounts};
 pub struct EncoderOptions {
     /// Rate at the start, without headers, `min_rate` to `max_rate`.
     pub start_rate: Rate,
-    /// Minimum rate of the encoder for its content, without headers, at least 1bps (RFC 8593 `R_min`).
+    /// Minimum rate of the encoder for its content, without headers (RFC 8593 `R_min`). A mean frame has 10B to 1MB.
     pub min_rate: Rate,
     /// Maximum rate of the encoder for its content, without headers, at least `min_rate` (RFC 8593 `R_max`).
     pub max_rate: Rate,
@@ -112,7 +112,16 @@ impl EncoderOptions {
             let key = if self.key_interval.is_some() { self.key_factor } else { 1.0 };
             self.mean_bytes(self.max_rate) * key * (1.0 + self.size_scale * draw::LARGEST_LAPLACE)
         };
-        Some(WriteSize::Payload(limited(steady.max(self.burst_size.count() as f64))))
+        let mean = self.mean_bytes(self.max_rate);
+        let burst = self.burst(mean).map_or(0.0, |(first, others)| first.max(others));
+        Some(WriteSize::Payload(limited(steady.max(burst))))
+    }
+
+    /// Returns the sizes of the first frame of a burst and of the others, with the mean size of a frame; `None` without
+    /// bursts.
+    fn burst(&self, mean: f64) -> Option<(f64, f64)> {
+        let (first, others) = first_and_others(self.burst_size.count() as f64 / mean, self.burst_frames)?;
+        Some((first * mean, others * mean))
     }
 
     pub(super) fn writes_within(&self, length: Duration) -> u64 {
@@ -124,9 +133,6 @@ impl EncoderOptions {
     fn check_rates(&self) -> Result<(), OptionError> {
         let Self { start_rate, min_rate, max_rate, .. } = *self;
         let wrong = |key, message: String| Err(OptionError::new(key, message));
-        if min_rate.is_zero() {
-            return wrong("min_rate", "0bps is out of range: min_rate is at least 1bps".into());
-        }
         if max_rate < min_rate {
             return wrong("max_rate", format!("{max_rate} is below min_rate = {min_rate}"));
         }
@@ -145,7 +151,7 @@ impl EncoderOptions {
             if !(*FRAME_BYTES.start() as f64..=*FRAME_BYTES.end() as f64).contains(&bytes) {
                 return wrong(
                     key,
-                    format!("at {rate} a frame each {interval} has {bytes:.1} B: that is from 10B to 1MB"),
+                    format!("at {rate} a frame each {interval} has {bytes} B; expected from 10B to 1MB"),
                 );
             }
         }
@@ -169,8 +175,8 @@ impl EncoderOptions {
         if !FRAME_BYTES.contains(&self.burst_size.count()) {
             return wrong("burst_size", format!("{} is out of range: burst_size is from 10B to 1MB", self.burst_size));
         }
-        if self.key_interval.is_some_and(|frames| !(2..=100_000).contains(&frames)) {
-            return wrong("key_interval", "is out of range: key_interval is from 2 to 100000".into());
+        if let Some(frames) = self.key_interval.filter(|frames| !(2..=100_000).contains(frames)) {
+            return wrong("key_interval", format!("{frames} is out of range: key_interval is from 2 to 100000"));
         }
         if !(1.0..=100.0).contains(&self.key_factor) {
             return wrong("key_factor", format!("{} is out of range: key_factor is from 1 to 100", self.key_factor));
@@ -185,11 +191,12 @@ fn limited(bytes: f64) -> Bytes {
 }
 
 /// Returns the sizes of the first of `frames` frames and of each other, relative to the mean size, for a wanted size of
-/// the first. The mean of all is 1. `frames` is at least 2.
-fn first_and_others(wanted: f64, frames: u32) -> (f64, f64) {
-    let (frames, others) = (f64::from(frames), f64::from(frames.saturating_sub(1).max(1)));
+/// the first. The mean of all is 1. `None` for less than two frames.
+fn first_and_others(wanted: f64, frames: u32) -> Option<(f64, f64)> {
+    let others = f64::from(frames.checked_sub(1).filter(|others| *others > 0)?);
+    let frames = f64::from(frames);
     let first = wanted.min(frames - MIN_SHARE * others);
-    (first, (frames - first) / others)
+    Some((first, (frames - first) / others))
 }
 
 impl headway_units::Options for EncoderOptions {

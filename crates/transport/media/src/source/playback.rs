@@ -59,9 +59,7 @@ impl Streams {
         match self {
             Self::All => true,
             Self::Audio => matches!(kind, MediaKind::Audio),
-            Self::Video => {
-                matches!(kind, MediaKind::Video | MediaKind::VideoI | MediaKind::VideoP | MediaKind::VideoB)
-            }
+            Self::Video => kind.is_video(),
         }
     }
 }

@@ -38,7 +38,6 @@ pub(super) enum ProbeLimit {
 pub(super) struct ProbeController {
     max_bps: f64,
     bps: f64,
-    started: bool,
     /// Rate above which a further probe follows, and the time of the last probe.
     further_bps: f64,
     last: Option<Instant>,
@@ -53,7 +52,6 @@ impl ProbeController {
         Self {
             max_bps: if let Some(max_bps) = max_bps { max_bps } else { DEFAULT_MAX_BPS },
             bps: start_bps,
-            started: false,
             further_bps: f64::INFINITY,
             last: None,
             dropped: None,
@@ -62,15 +60,15 @@ impl ProbeController {
         }
     }
 
-    /// Returns the rates of the first probes, once.
+    /// Returns the rates of the first probes above the start rate, once.
     pub(super) fn start(&mut self, now: Instant) -> impl Iterator<Item = f64> + use<> {
-        let rates = FIRST.map(|factor| factor * self.bps);
-        let max_bps = self.max_bps;
-        let is_first = !std::mem::replace(&mut self.started, true);
+        let is_first = self.last.is_none();
+        let (bps, max_bps) = (self.bps, self.max_bps);
+        let rates = FIRST.map(|factor| (factor * bps).min(max_bps));
         if is_first {
-            rates.iter().for_each(|bps| self.on_probe(now, bps.min(max_bps)));
+            self.on_probe(now, rates[1]);
         }
-        rates.into_iter().map(move |bps| bps.min(max_bps)).filter(move |_| is_first)
+        rates.into_iter().filter(move |rate| is_first && *rate > bps)
     }
 
     pub(super) const fn on_alr_end(&mut self, now: Instant) {
@@ -96,9 +94,6 @@ impl ProbeController {
         }
         self.bps = bps;
         let is_waiting = self.last.is_some_and(|last| now.since(last) <= MAX_WAIT);
-        if !is_waiting {
-            self.further_bps = f64::INFINITY;
-        }
         let probe = if is_waiting && bps > self.further_bps {
             FURTHER * bps
         } else if let Some(before) = self.recovery(now, alr_since).filter(|_| recovered) {

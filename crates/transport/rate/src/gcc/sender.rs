@@ -52,7 +52,7 @@ impl Estimator {
         }
     }
 
-    /// Handles a report. Returns whether the rate was reduced.
+    /// Handles a report. Returns whether losses reduced the rate.
     fn on_report(&mut self, report: &PacketReport<'_>) -> bool {
         match self {
             Self::Shipped(shipped) => shipped.on_report(report),
@@ -75,8 +75,8 @@ pub struct GccSender {
     packets: Vec<ReportedPacket>,
     rtts: VecDeque<Duration>,
     rtt: Duration,
-    /// Time of the last report, or of the first packet.
-    reported: Option<Instant>,
+    /// Time since which packets are not reported: that of the last report, or of the first packet after it.
+    unreported_since: Option<Instant>,
     /// Maximum rate without reports, and the time of its last reduction.
     back_off: Option<(f64, Instant)>,
     pacer: Pacer,
@@ -99,7 +99,7 @@ impl GccSender {
             packets: Vec::new(),
             rtts: VecDeque::new(),
             rtt: context.rtt.unwrap_or_default(),
-            reported: None,
+            unreported_since: None,
             back_off: None,
             pacer: Pacer::new(CREDIT),
             mean: Pacer::new(BURST),
@@ -114,9 +114,9 @@ impl GccSender {
 
     /// Reduces the rate while no reports arrive (`RttBasedBackoff` of libwebrtc).
     fn check_silence(&mut self, now: Instant) {
-        let reported = *self.reported.get_or_insert(now);
+        let since = *self.unreported_since.get_or_insert(now);
         let is_due = self.back_off.is_none_or(|(_, at)| now.since(at) >= BACK_OFF_INTERVAL);
-        if self.rtt + now.since(reported) > MAX_RTT && is_due {
+        if self.rtt + now.since(since) > MAX_RTT && is_due {
             let bps = self.target_bps();
             self.back_off = Some((BACK_OFF * bps, now));
             self.congestion_events.timeouts += u64::from(bps > self.limits.min_bps);
@@ -144,7 +144,7 @@ impl GccSender {
                 });
             }
         });
-        self.packets.sort_by_key(|packet| (packet.arrived, packet.number));
+        self.packets.sort_unstable_by_key(|packet| (packet.arrived, packet.number));
     }
 
     /// Returns the mean time from sending a packet to its report.
@@ -195,7 +195,7 @@ impl SenderHalf for GccSender {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let Report::Timed(report) = feedback.report else { return };
         self.rtt = feedback.rtt_sample.unwrap_or(self.rtt);
-        self.reported = Some(now);
+        self.unreported_since = (feedback.acknowledged.wrapping_add(1) != self.flight.next()).then_some(now);
         if self.rtt <= MAX_RTT {
             self.back_off = None;
         }
@@ -283,6 +283,9 @@ mod tests {
             feedback.rtt_sample = Some(Duration::from_millis(100));
             sender.on_feedback(Instant::from_secs(8), &feedback);
             assert_eq!(kbps(&sender), 300, "{version:?}");
+            // All packets are reported: a pause of the application is not a time without reports.
+            send(&mut sender, Instant::from_secs(20), 1);
+            assert_eq!((kbps(&sender), sender.congestion_events().timeouts), (300, 4), "{version:?}");
         }
     }
 

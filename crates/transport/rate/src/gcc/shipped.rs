@@ -67,7 +67,7 @@ impl Shipped {
         self.prober.on_send(number, bytes);
     }
 
-    /// Handles a report. Returns whether the rate of the delay half or the loss half was reduced.
+    /// Handles a report. Returns whether losses reduced the rate.
     pub(super) fn on_report(&mut self, report: &PacketReport<'_>) -> bool {
         let now = report.now;
         let is_limited = self.alr.since().is_some();
@@ -106,7 +106,7 @@ impl Shipped {
         if let (Some(first), Some(last)) = (sent.clone().min(), sent.max()) {
             self.loss.on_report(first, last, acknowledged, self.aimd.bps(), is_limited);
         }
-        self.bps() < before
+        self.bps() < before && self.loss.bps() < self.aimd.bps()
     }
 
     fn detect(&mut self, packet: &ReportedPacket, arrived: Instant) {

@@ -106,12 +106,11 @@ impl LateLosses {
         self.sent.get(place).copied()
     }
 
-    /// Adds a packet that is missing although three later ones have arrived.
+    /// Adds a packet that is missing although three later ones have arrived, in the order of numbers.
     pub(super) fn add(&mut self, number: u64, sent: Instant) {
         let Some(packet) = self.written(number) else { return };
         if self.missing.len() < CAPACITY {
-            let place = self.missing.partition_point(|(missing, _)| missing.number < number);
-            self.missing.insert(place, (packet, sent));
+            self.missing.push_back((packet, sent));
         }
     }
 

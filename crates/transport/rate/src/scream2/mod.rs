@@ -14,9 +14,9 @@
 //! libwebrtc's module. Differences from the draft, in all versions:
 //!
 //! - **The base of the queue delay** is a line, not a minimum, so that a skew of the clocks does not count as a queue.
-//! - **Without reports**, which the draft leaves undefined: if none arrives for a retransmission timeout (RFC 6298) and
-//!   200 ms, the window shrinks as by a loss. The sender forgets what is in flight and sends one packet per 200 ms or
-//!   round trip, until a report arrives.
+//! - **Without reports**, which the draft leaves undefined: if packets are not reported for a retransmission timeout
+//!   (RFC 6298) of at least the round-trip time + 200 ms, the window shrinks as by a loss. The sender forgets what is
+//!   in flight and sends one packet per 200 ms or round trip, until a report arrives.
 //! - **Start**, which the draft leaves undefined: `start_rate` times the first round-trip time, at least the minimum
 //!   window of the version.
 //! - **Losses** are those of three later packets (RFC 5681), not of a time, except in Ericsson's version. The draft

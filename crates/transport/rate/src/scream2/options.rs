@@ -29,7 +29,7 @@ pub struct Scream2Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
 pub enum Scream2Version {
-    /// draft-ietf-ccwg-rfc8298bis-screamv2-01 of July 2026, without its optional parts.
+    /// draft-ietf-ccwg-rfc8298bis-screamv2-01 of July 2026, without its optional parts except relaxed pacing.
     #[cfg_attr(feature = "schema", serde(rename = "draft-01"))]
     Draft01,
     /// Sender of Ericsson of July 2026 (EricssonResearch/scream).

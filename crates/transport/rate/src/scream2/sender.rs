@@ -191,7 +191,9 @@ impl SenderHalf for Scream2Sender {
         self.flight.send(now, sending.number, sending.data.then_some(sending.size));
         if sending.data {
             let size = sending.size.count() as f64 + self.header;
-            self.update_acknowledged_rate(now);
+            if self.rules.spares_low_target {
+                self.update_acknowledged_rate(now);
+            }
             self.window.on_send(now);
             if self.rules.finds_losses_by_time {
                 self.late_losses.on_send(now, sending.number, self.next.age);
@@ -255,7 +257,7 @@ impl SenderHalf for Scream2Sender {
         progress.max_in_flight = self.peak();
         progress.bytes = self.acknowledge(feedback.acknowledged);
         self.acknowledged.0 += progress.bytes;
-        progress.acknowledged_bps = self.acknowledged.2.filter(|_| self.rules.spares_low_target);
+        progress.acknowledged_bps = self.acknowledged.2;
         progress.hold_s = self.hold_s.unwrap_or_default();
         progress.rtt_falls = self.rtt.falls();
         if self.reports.on_report(now, feedback.rtt_sample, !self.unacknowledged.is_empty()) {
@@ -299,7 +301,7 @@ impl SenderHalf for Scream2Sender {
             let rate = |bps: f64| Rate::from_bits_per_second(bps as u64);
             let data_share = (self.mss - self.header) / self.mss;
             status.target_rate = Some(rate(self.window.target_bps() * data_share));
-            status.pacing_rate = Some(rate(self.window.pace_bps() * data_share));
+            status.pacing_rate = Some(rate(self.window.pace_bps() * self.frames.pacing() * data_share));
         }
         status.window = Some(Bytes::new(self.window.bytes() as u64));
         status.rtt = self.rtt.get().map(Duration::from_secs_f64);

@@ -8,7 +8,7 @@
 //! (`counter`).
 
 mod allowed;
-mod arrivals;
+pub(crate) mod arrivals;
 pub(crate) mod average;
 mod context;
 mod counter;

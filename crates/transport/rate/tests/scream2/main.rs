@@ -45,7 +45,7 @@ fn ericssons_sender_in_the_open_loop() {
     for (column, l4s, frames) in [(0, true, Frames::Each), (2, true, Frames::One), (4, false, Frames::Each)] {
         let options = ControllerOptions::Scream2(Scream2Options { l4s, start_rate, ..ericsson() });
         let states = open_loop::run(&options, frames, Some(rtt));
-        let key_frames = compare(&states, include_str!("../data/ericsson-scream2.csv"), column, 0.02);
+        let key_frames = compare(&states, include_str!("../data/ericsson-scream2.csv"), column, 0.007);
         assert_eq!(key_frames, 30);
     }
 }
@@ -68,16 +68,16 @@ fn mbps(delivered: &[Delivered], from_s: u64, until_s: u64) -> f64 {
 }
 
 /// The network of Ericsson's simulator: 10 Mb/s, 5 Mb/s from 3 to 6 s. The simulator itself delivers 8.3 and 4.0 Mb/s.
-/// At the fall its queue delay is 54 ms, and below 4 ms half a second later. For the other versions the values are those
-/// of the book.
+/// At the fall its queue delay is 54 ms, and below 4 ms half a second later. For all versions the ranges are those of
+/// the book.
 #[test]
 fn plateaus_and_the_fall_of_the_closed_loop() {
     let slow = Instant::from_secs(3)..Instant::from_secs(6);
     let rate = |now| if slow.contains(&now) { 5_000_000 } else { 10_000_000 };
-    for (version, [fast_mbps, slow_mbps]) in [
-        (Scream2Version::Ericsson202607, [8.3, 4.0]),
-        (Scream2Version::Draft01, [8.8, 4.3]),
-        (Scream2Version::Libwebrtc202607, [9.5, 4.7]),
+    for (version, mbps_range, fall_ms) in [
+        (Scream2Version::Ericsson202607, [(8.2, 8.3), (3.9, 4.2)], (62, 67)),
+        (Scream2Version::Draft01, [(8.7, 8.8), (4.2, 4.4)], (23, 74)),
+        (Scream2Version::Libwebrtc202607, [(9.5, 9.6), (4.6, 4.8)], (86, 106)),
     ] {
         // The simulator starts with a window of 10,000 B, and limits the rate to 20 Mb/s.
         let start_rate = Rate::from_bits_per_second(3_200_000);
@@ -90,10 +90,16 @@ fn plateaus_and_the_fall_of_the_closed_loop() {
             let peak = fall.clone().max_by_key(|packet| packet.delay).unwrap();
             let drained = fall.clone().find(|packet| packet.at > peak.at && packet.delay < Duration::from_millis(4));
             println!("{version:?}, seed {seed}: {found:.2?} Mb/s, {peak:?}, {drained:?}");
-            for (found, expected) in found.into_iter().zip([fast_mbps, slow_mbps]) {
-                assert!((found / expected - 1.0).abs() < 0.05, "{version:?}, seed {seed}: {found} Mb/s");
+            for (found, (least, most)) in found.into_iter().zip(mbps_range) {
+                // The book rounds to 0.1 Mb/s.
+                assert!((least - 0.05..most + 0.05).contains(&found), "{version:?}, seed {seed}: {found} Mb/s");
             }
+            let peak_ms = (peak.delay.as_secs_f64() * 1e3).round() as u64;
+            assert!((fall_ms.0..=fall_ms.1).contains(&peak_ms), "{version:?}, seed {seed}: {peak:?}");
             if version == Scream2Version::Ericsson202607 {
+                for (found, simulator) in found.into_iter().zip([8.3, 4.0]) {
+                    assert!((found / simulator - 1.0).abs() < 0.05, "seed {seed}: {found} Mb/s");
+                }
                 assert!((peak.delay.as_secs_f64() - 0.054).abs() < 0.015, "seed {seed}: {peak:?}");
                 assert!(drained.unwrap().at < Instant::from_millis(3500), "seed {seed}: {drained:?}");
             }

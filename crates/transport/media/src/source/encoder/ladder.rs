@@ -5,7 +5,7 @@
 //! between rates may differ (section 6.2.2).
 
 use super::EncoderOptions;
-use crate::{Frame, Trace};
+use crate::Trace;
 use headway_units::{MediaKind, OptionError};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ pub(super) struct Ladder {
 struct Rung {
     /// Mean rate of the frames that repeat, in bit/s.
     rate: f64,
-    frames: Vec<Frame>,
+    /// Size in bytes and kind of each frame.
+    frames: Vec<(f64, MediaKind)>,
 }
 
 impl Ladder {
@@ -34,9 +35,9 @@ impl Ladder {
     /// frame to repeat.
     pub(super) fn new(trace: &Trace, options: &EncoderOptions) -> Result<Self, OptionError> {
         let wrong = |key, message: String| Err(OptionError::new(key, message));
-        let mut streams: BTreeMap<u32, Vec<Frame>> = BTreeMap::new();
-        for frame in trace.frames().iter().filter(|frame| is_video(frame.kind)) {
-            streams.entry(frame.stream).or_default().push(*frame);
+        let mut streams: BTreeMap<u32, Vec<(f64, MediaKind)>> = BTreeMap::new();
+        for frame in trace.frames().iter().filter(|frame| frame.kind.is_video()) {
+            streams.entry(frame.stream).or_default().push((frame.bytes.count() as f64, frame.kind));
         }
         let Some(frames) = streams.values().next().map(Vec::len) else {
             return wrong("file", "the trace has no video: an encoder needs one video stream or more".into());
@@ -53,10 +54,10 @@ impl Ladder {
             let message = format!("the trace has {frames} frames: loop_from is at most {}", frames - 1);
             return wrong("loop_from", message);
         }
-        let rung = |frames: Vec<Frame>| {
+        let rung = |frames: Vec<(f64, MediaKind)>| {
             let repeated = &frames[loop_from..];
-            let bytes: u64 = repeated.iter().map(|frame| frame.bytes.count()).sum();
-            Rung { rate: bytes as f64 * 8.0 / (repeated.len() as f64 * options.frame_interval.as_secs_f64()), frames }
+            let bytes: f64 = repeated.iter().map(|(bytes, _)| bytes).sum();
+            Rung { rate: bytes * 8.0 / (repeated.len() as f64 * options.frame_interval.as_secs_f64()), frames }
         };
         let mut rungs: Vec<Rung> = streams.into_values().map(rung).collect();
         rungs.sort_by(|a, b| a.rate.total_cmp(&b.rate));
@@ -71,10 +72,10 @@ impl Ladder {
         let index = self.next;
         let length = self.rungs.first().map_or(0, |rung| rung.frames.len());
         self.next = if index + 1 < length { index + 1 } else { self.loop_from };
-        let size = |rung: &Rung| rung.frames.get(index).map_or(0.0, |frame| frame.bytes.count() as f64);
+        let size = |rung: &Rung| rung.frames.get(index).map_or(0.0, |(bytes, _)| *bytes);
         let above = self.rungs.partition_point(|rung| rung.rate <= rate);
         let low = &self.rungs[above.saturating_sub(1)];
-        let kind = low.frames.get(index).map_or(MediaKind::Video, |frame| frame.kind);
+        let kind = low.frames.get(index).map_or(MediaKind::Video, |(_, kind)| *kind);
         let bytes = match self.rungs.get(above) {
             // Case a: between two rates.
             Some(high) if above > 0 => {
@@ -92,12 +93,8 @@ impl Ladder {
 pub(super) fn largest(trace: &Trace, options: &EncoderOptions) -> f64 {
     let Ok(ladder) = Ladder::new(trace, options) else { return f64::INFINITY };
     let size = |rung: &Rung| {
-        let frame = rung.frames.iter().map(|frame| frame.bytes.count()).max().unwrap_or_default();
-        frame as f64 * (options.max_rate.bits_per_second() as f64 / rung.rate).max(1.0)
+        let frame = rung.frames.iter().map(|(bytes, _)| *bytes).fold(0.0, f64::max);
+        frame * (options.max_rate.bits_per_second() as f64 / rung.rate).max(1.0)
     };
     ladder.rungs.iter().map(size).fold(0.0, f64::max)
-}
-
-fn is_video(kind: MediaKind) -> bool {
-    matches!(kind, MediaKind::Video | MediaKind::VideoI | MediaKind::VideoP | MediaKind::VideoB)
 }

@@ -41,6 +41,8 @@ pub struct EncoderCounts {
     pub bursts: u64,
     /// Bytes of the frames.
     pub written_bytes: u64,
+    /// Bytes of the frames in complete windows of `bytes_above_target`.
+    pub windowed_bytes: f64,
     /// Bytes above the rate of the transport, in consecutive windows of at least 1 s. The accepted rate counts if the
     /// transport has none.
     pub bytes_above_target: f64,
@@ -158,6 +160,7 @@ impl Encoder {
     /// Adds what the rate of the transport allows in the interval that begins with a frame.
     fn count_allowed(&mut self, now: Instant, interval: Duration) {
         if now >= self.window.end {
+            self.counts.windowed_bytes += self.window.written;
             self.counts.bytes_above_target += (self.window.written - self.window.allowed).max(0.0);
             self.window = Window { end: now + WINDOW, ..Window::default() };
         }
@@ -184,10 +187,9 @@ impl Encoder {
     }
 
     fn start_burst(&mut self) {
-        let mean = self.options.mean_bytes(self.rate);
-        let frames_left = self.options.burst_frames;
-        let (first, others) = first_and_others(self.options.burst_size.count() as f64 / mean, frames_left);
-        self.burst = Burst { frames_left, next: first * mean, others: others * mean };
+        if let Some((next, others)) = self.options.burst(self.options.mean_bytes(self.rate)) {
+            self.burst = Burst { frames_left: self.options.burst_frames, next, others };
+        }
     }
 
     /// Returns whether the frame is skipped. Only one frame is skipped for each state of the transport.
@@ -203,7 +205,7 @@ impl Encoder {
             Some(frames) => {
                 let is_key = self.since_key == 0;
                 self.since_key = (self.since_key + 1) % frames;
-                let (key, other) = first_and_others(self.options.key_factor, frames);
+                let (key, other) = first_and_others(self.options.key_factor, frames).unwrap_or((1.0, 1.0));
                 (if is_key { key } else { other }, is_key)
             }
         };

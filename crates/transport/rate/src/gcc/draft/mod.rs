@@ -8,14 +8,14 @@ use super::PacketReport;
 use super::arrival_groups::ArrivalGroups;
 use super::options::{GccVersion, Limits};
 use super::overuse::OveruseDetector;
+use crate::tfrc::arrivals::Arrivals;
 use filter::ArrivalFilter;
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 use loss::LossRate;
 use rate::DelayRate;
-use std::collections::VecDeque;
 
-/// Time over which the received rate is measured; 0.5 to 1 s in the draft.
-const WINDOW: Duration = Duration::from_millis(500);
+/// Time over which the received rate is measured, in s; 0.5 to 1 s in the draft.
+const WINDOW_S: f64 = 0.5;
 
 /// Estimator of version `draft-02`.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Draft {
         }
     }
 
-    /// Handles a report. Returns whether the rate was reduced.
+    /// Handles a report. Returns whether losses reduced the rate.
     pub(super) fn on_report(&mut self, report: &PacketReport<'_>) -> bool {
         let before = self.bps();
         let mut has_arrivals = false;
@@ -57,8 +57,9 @@ impl Draft {
         if has_arrivals {
             self.delay.on_report(report.now, report.rtt, self.detector.signal(), self.received.bps());
         }
+        self.received.on_report();
         self.loss.on_report(report.now, self.delay.bps());
-        self.bps() < before
+        self.bps() < before && self.loss.bps() < self.delay.bps()
     }
 
     /// Returns the lesser rate of both halves.
@@ -70,24 +71,33 @@ impl Draft {
 /// Received rate `R_hat`, by the receiver's clock.
 #[derive(Debug, Default)]
 struct ReceivedRate {
-    arrivals: VecDeque<(Instant, f64)>,
-    first: Option<Instant>,
+    arrivals: Arrivals,
+    /// Arrival of the first and of the newest packet.
+    span: Option<(Instant, Instant)>,
 }
 
 impl ReceivedRate {
-    /// Adds a packet, in the order of arrival.
+    /// Adds a packet, in the order of arrival. If the receiver's clock has stepped back, the measurement starts again.
     fn add(&mut self, arrived: Instant, bytes: f64) {
-        self.first = self.first.or(Some(arrived));
-        self.arrivals.push_back((arrived, bytes));
-        let is_old = |at: Instant| arrived.since(at) >= WINDOW || at > arrived;
-        while self.arrivals.pop_front_if(|(at, _)| is_old(*at)).is_some() {}
+        if self.span.is_some_and(|(first, _)| arrived < first) {
+            *self = Self::default();
+        }
+        let (_, newest) = self.span.get_or_insert((arrived, arrived));
+        *newest = arrived;
+        self.arrivals.add(arrived, bytes as u64, WINDOW_S);
     }
 
     /// Returns the rate; `None` before the end of the first window.
     fn bps(&self) -> Option<f64> {
-        let (newest, _) = self.arrivals.back()?;
-        let is_measured = self.first.is_some_and(|first| newest.since(first) >= WINDOW);
-        is_measured.then(|| 8.0 * self.arrivals.iter().map(|(_, bytes)| bytes).sum::<f64>() / WINDOW.as_secs_f64())
+        let (first, newest) = self.span?;
+        (newest.since(first).as_secs_f64() >= WINDOW_S).then(|| 8.0 * self.arrivals.rate(newest, WINDOW_S))
+    }
+
+    /// Handles the end of a report.
+    fn on_report(&mut self) {
+        if let Some((_, newest)) = self.span {
+            self.arrivals.on_report(newest, WINDOW_S);
+        }
     }
 }
 
