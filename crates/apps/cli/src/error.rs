@@ -25,6 +25,9 @@ pub(crate) enum Failure {
     /// Invalid options of a sweep.
     #[error("{0}")]
     Sweep(String),
+    /// Invalid suite, or one that the user stopped.
+    #[error("{0}")]
+    Suite(String),
     /// Invalid comparison of send queues.
     #[error("{0}")]
     Queues(String),

@@ -23,6 +23,7 @@ mod sets;
 #[cfg(target_os = "linux")]
 mod shell;
 mod sockets;
+mod suite;
 mod sweep;
 mod view;
 mod writer;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Sweep(options) => sweep::sweep(&options),
+        Command::Suite(options) => suite::suite(&options),
         Command::Plot(options) => plot::plot(&options),
         Command::View(options) => view::view(&options),
         Command::Report(options) => view::report(&options),

@@ -69,7 +69,7 @@ pub use reading::{Reading, ReadingError};
 pub use readings::{readings_markdown, readings_plain};
 pub use reduce::Reduce;
 pub use reference::{Reference, ReferenceError};
-pub use report::{ReportError, ReportedPaper, report};
+pub use report::{Escaped, ReportError, ReportedPaper, report};
 pub use results::{Comparison, Results, ResultsMismatch, RunDetails, parameters_are};
 pub use scorecard::{Score, by_reading_markdown, by_reading_plain, scorecard, scorecard_markdown, scorecard_plain};
 pub use show::{Part, UnknownPart, figures_markdown, show};

@@ -74,6 +74,7 @@ pub use meter::judged::LossClassificationSummary;
 pub use meter::link::{LinkLabel, LinkMeter, LinkSummary};
 pub use meter::measured::Measured;
 pub use meter::pages::PagesSummary;
+pub use meter::phases::{PHASE_STEP, Phase, PhaseMeter, PhaseSummary};
 pub use meter::send_queue::SendQueueSummary;
 pub use meter::sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
 pub use readable::axis_title;

@@ -34,18 +34,21 @@ pub enum FolderKind {
     Sweep,
     /// The runs of a paper's experiments (cells).
     Paper,
+    /// The runs of a suite.
+    Suite,
     /// Pictures without a record.
     Pictures,
 }
 
 impl FolderKind {
-    const ALL: [Self; 4] = [Self::Record, Self::Sweep, Self::Paper, Self::Pictures];
+    const ALL: [Self; 5] = [Self::Record, Self::Sweep, Self::Paper, Self::Suite, Self::Pictures];
 
     const fn words(self) -> &'static str {
         match self {
             Self::Record => "the record of a run",
             Self::Sweep => "the runs of a scenario with [vary]",
             Self::Paper => "the runs of a paper",
+            Self::Suite => "the runs of a suite",
             Self::Pictures => "pictures",
         }
     }

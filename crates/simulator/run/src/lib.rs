@@ -8,6 +8,7 @@
 //! | [`simulate`]: a scenario and a [`Watch`] for progress and stopping | a record in memory |
 //! | [`Job`]: a scenario and a [`Folder`] | a record in the folder, or a [reused](Reuse) one |
 //! | [`Sweep`]: a scenario with `[vary]` | its runs, a dataset, and a [`ResultTable`] |
+//! | [`Suite`]: cases with pass bands, and controllers | [`SuiteResults`] |
 //! | [`findings`]: a record in a folder | problems and notes |
 //! | [`each`]: independent work items | their results, computed on all cores |
 //!
@@ -24,6 +25,7 @@
 //! - `traces`: packet trace formats.
 //! - `reuse`, `inputs`, `code`: which completed runs are reused.
 //! - `sweep`: runs of a scenario with `[vary]`.
+//! - `suite`: cases with pass bands, run with several controllers.
 //! - `findings`: rules that search a record for problems.
 //! - `pool`: threads.
 #![forbid(unsafe_code)]
@@ -42,6 +44,7 @@ mod pool;
 mod record;
 mod reuse;
 mod simulate;
+mod suite;
 mod sweep;
 mod text;
 mod traces;
@@ -60,6 +63,9 @@ pub use pace::{FullSpeed, Pace};
 pub use pool::each;
 pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
+pub use suite::{
+    Band, BandResult, Case, CaseResult, Controller, ControllerResult, Part, Suite, SuiteError, SuiteResults, run_parts,
+};
 pub use sweep::{
     Against, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric, NO_RANDOMNESS,
     NoSuchKey, NoSuchValue, Places, RUNS, ResultRow, ResultTable, Session, Sweep, Task, Threads, listed, names,

@@ -120,6 +120,7 @@ fn flow(name: &str) -> FlowSummary {
         losses_judged: None,
         sessions: None,
         pages: None,
+        phases: BTreeMap::new(),
     }
 }
 

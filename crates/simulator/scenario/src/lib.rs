@@ -68,6 +68,7 @@ pub use overrides::Override;
 pub use plan::{Column, Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};
 pub use quantity::Cell;
+pub use record::PhaseTable;
 pub use scenario::Scenario;
 pub use schema::schema;
 pub use suggest::{choices, hint, nearest, printable};

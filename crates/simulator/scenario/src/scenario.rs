@@ -12,7 +12,7 @@ use crate::names::{Names, check_name};
 use crate::node::{self, NodeTable};
 use crate::path::Path;
 use crate::reader::{Open, Reader};
-use crate::record::{self, RecordTable};
+use crate::record::{self, PhaseTable, RecordTable};
 use crate::vocabulary::VOCABULARY;
 use headway_engine::Ties;
 use headway_link::HostOptions;
@@ -100,6 +100,8 @@ pub struct Scenario {
     pub series: Option<Duration>,
     /// Whether histograms of packet and frame delays are recorded.
     pub distributions: bool,
+    /// Named intervals with separate results of each flow.
+    pub phases: Vec<PhaseTable>,
     /// Names of the nodes: those of `[[node]]` in file order, then those that only links name.
     pub nodes: Vec<String>,
     /// CPU times of receiving packets, by node; `None` for a node where receiving takes no time.
@@ -144,7 +146,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<Sc
     }
     crate::vary::check(&mut open);
 
-    let record = record.and_then(|value| record::read(reader, value)).unwrap_or_default();
+    let record = record.and_then(|value| record::read(reader, value, duration)).unwrap_or_default();
     let node = each(reader, nodes, node::read);
     let link = each(reader, links, |reader, value, path| link::read(reader, value, path, dialect));
     let flow = each(reader, flows, |reader, value, path| flow::read(reader, value, path, dialect));
@@ -238,6 +240,7 @@ pub(crate) fn expand(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: &m
         ties: tables.ties,
         series: (!series.is_zero()).then_some(series),
         distributions: tables.record.distributions,
+        phases: tables.record.phases.clone(),
         hosts: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.host),
         clocks: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.clock),
         nodes: names.nodes.into_iter().collect(),

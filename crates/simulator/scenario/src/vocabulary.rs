@@ -16,6 +16,7 @@ pub(crate) type KindKeys = BTreeMap<String, Keys>;
 pub(crate) struct Vocabulary {
     pub(crate) scenario: Keys,
     pub(crate) record: Keys,
+    pub(crate) phase: Keys,
     pub(crate) node: Keys,
     pub(crate) host: Keys,
     pub(crate) clock: Keys,
@@ -52,6 +53,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     Vocabulary {
         scenario: table("scenario"),
         record: table("record"),
+        phase: table("phase"),
         node: table("node"),
         host: table("host"),
         clock: table("clock"),
@@ -133,7 +135,7 @@ mod tests {
     use crate::link::{Direction, LinkTable};
     use crate::node::NodeTable;
     use crate::range::RangeTable;
-    use crate::record::RecordTable;
+    use crate::record::{PhaseTable, RecordTable};
     use crate::scenario::ScenarioTable;
     use crate::transport::Transport;
     use crate::vary::SeedsTable;
@@ -173,6 +175,7 @@ mod tests {
         let mut text = String::new();
         table::<ScenarioTable>(&mut text, "scenario");
         table::<RecordTable>(&mut text, "record");
+        table::<PhaseTable>(&mut text, "phase");
         table::<NodeTable>(&mut text, "node");
         table::<HostOptions>(&mut text, "host");
         table::<ClockOptions>(&mut text, "clock");

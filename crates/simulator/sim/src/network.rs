@@ -15,7 +15,7 @@ use fates::{Fates, flow_packet, media};
 pub(crate) use fates::{MAX_PACKETS, finite_deadline};
 use headway_engine::{EventQueue, Moment};
 use headway_link::{Handle, Ports};
-use headway_record::{FlowMeter, LossClassificationSummary, Measured};
+use headway_record::{FlowMeter, LossClassificationSummary, Measured, PhaseMeter};
 use headway_scenario::{FlowDscp, Scenario};
 use headway_units::{DropCause, Dscp, FlowId, Instant, MediaKind};
 use hosts::Hosts;
@@ -66,6 +66,11 @@ impl<O: Observer> Network<O> {
     #[inline(always)]
     pub(crate) fn flow_meter(&mut self, flow: FlowId) -> &mut FlowMeter {
         &mut self.ports.handler.flow_meters[flow.0 as usize]
+    }
+
+    /// Returns the meter of a flow's phases, if the run has any.
+    pub(crate) fn phase_meter(&self, flow: FlowId) -> Option<&PhaseMeter> {
+        self.ports.handler.phases.get(flow.0 as usize)
     }
 
     pub(crate) fn flow_meters(&self) -> &[FlowMeter] {

@@ -55,7 +55,7 @@ fn source_options_round_trip() {
             json!({ "start_rate": "300kbps", "min_rate": "100kbps", "max_rate": "2Mbps", "frame_interval": "40ms",
                         "reaction": "100ms", "burst_change": 0.2, "burst_frames": 10, "burst_size": "20kB",
                         "interval_scale": 0.1, "size_scale": 0.2, "key_interval": 250, "key_factor": 4.5,
-                        "skip_above": "150ms", "key_priority": 1, "priority": 2, "lifetime": "300ms" }),
+                        "skip_above": "150ms", "pauses": [["1s", "2s"]], "key_priority": 1, "priority": 2, "lifetime": "300ms" }),
         ),
         ("encoder", json!({ "file": "ladder.txt", "loop_from": 0 })),
         ("ftp", json!({})),

@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Write};
 
-/// Text that is escaped for elements and quoted attributes.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
+/// Text that is escaped for elements and quoted attributes of HTML.
+#[derive(Clone, Copy, Debug)]
+pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

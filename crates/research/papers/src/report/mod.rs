@@ -11,6 +11,7 @@ mod table;
 mod verdicts;
 
 pub(crate) use command::quoted;
+pub use html::Escaped;
 pub(crate) use item::Item;
 
 use crate::claims::Claims;

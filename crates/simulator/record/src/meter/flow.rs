@@ -16,6 +16,7 @@ use super::jitter::Jitter;
 use super::judged::LossClassificationSummary;
 use super::measured::Measured;
 use super::pages::{PageMeter, PagesSummary};
+use super::phases::PhaseSummary;
 use super::rate_bins::{ClosedBins, RateBins};
 use super::send_queue::{SendQueueMeter, SendQueueSummary};
 use super::sessions::{SessionMeter, SessionsSummary};
@@ -151,6 +152,9 @@ pub struct FlowSummary {
     /// Counts of pages; absent without a source of pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesSummary>,
+    /// Results in the phases of the run, by their names. Set by the caller; empty without phases.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub phases: BTreeMap<String, PhaseSummary>,
 }
 
 impl FlowSummary {
@@ -509,6 +513,7 @@ impl FlowMeter {
             losses_judged: None,
             sessions: rest.sessions.as_ref().map(|meter| meter.summary(seconds)),
             pages: rest.pages.as_ref().map(|meter| meter.summary()),
+            phases: BTreeMap::new(),
         }
     }
 }

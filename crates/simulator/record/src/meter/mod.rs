@@ -18,6 +18,7 @@ pub(crate) mod judged;
 pub(crate) mod link;
 pub(crate) mod measured;
 pub(crate) mod pages;
+pub(crate) mod phases;
 mod rate_bins;
 pub(crate) mod send_queue;
 pub(crate) mod sessions;

@@ -395,6 +395,7 @@ mod tests {
             losses_judged: None,
             sessions: None,
             pages: None,
+            phases: BTreeMap::new(),
         }
     }
 

@@ -176,6 +176,13 @@ impl Sweep {
         ResultTable::new(&self.columns, &[], self.points.iter().map(row).collect())
     }
 
+    /// Loads the scenario of the first combination of values and the first seed, with one more override.
+    pub(crate) fn load_with(&self, set: Override) -> Result<Loaded, Error> {
+        let overrides: Vec<Override> = self.points[0].overrides.iter().cloned().chain([set]).collect();
+        let loaded = load(&self.text.file, &self.text.text, &overrides, &self.text.files)?;
+        Ok(loaded.with_seed(self.seeds[0]))
+    }
+
     /// Returns the overrides that set the values of a point, one per column. They follow the caller's overrides.
     fn varied<'p>(&self, point: &'p Point) -> &'p [Override] {
         let first = self.text.overrides.len();

@@ -5,8 +5,8 @@ use super::judged::{self, Judged};
 use crate::observe::{LinkEvent, Observer, OfferedPacket, Place};
 use crate::packet::{Body, Packet};
 use headway_link::{DroppedPacket, Handle, Handler};
-use headway_record::{FlowMeter, FlowPacket, Measured};
-use headway_scenario::Scenario;
+use headway_record::{FlowMeter, FlowPacket, Measured, Phase, PhaseMeter};
+use headway_scenario::{PhaseTable, Scenario};
 use headway_units::{DropCause, Instant, MediaKind};
 use std::sync::Arc;
 
@@ -22,6 +22,10 @@ pub(crate) struct Fates<O> {
     pub(super) dropped: u64,
     /// Whether any link duplicates packets.
     pub(super) copies: bool,
+    /// Meters of phases, by flow; empty if the run has no phases.
+    pub(crate) phases: Vec<PhaseMeter>,
+    /// Whether there are copies or phases, so that other runs need only one test for each packet.
+    is_special: bool,
     /// Number of copies made by links, and the packets that have copies in the network.
     pub(super) copied: u64,
     pub(super) duplicates: Duplicates,
@@ -34,12 +38,15 @@ pub(crate) struct Fates<O> {
 
 impl<O: Observer> Fates<O> {
     pub(super) fn new(scenario: &Scenario, measured: &Arc<Measured>, observer: O) -> Self {
+        let copies = scenario.links.iter().any(|link| link.duplicate.is_some());
         Self {
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measured)).collect(),
             delivered: 0,
             dropped: 0,
-            copies: scenario.links.iter().any(|link| link.duplicate.is_some()),
+            copies,
+            phases: phase_meters(scenario),
+            is_special: copies || !scenario.phases.is_empty(),
             copied: 0,
             duplicates: Duplicates::default(),
             overflowed: None,
@@ -52,8 +59,8 @@ impl<O: Observer> Fates<O> {
     #[inline(always)]
     pub(super) fn delivered(&mut self, now: Instant, packet: &Packet, goodput: u32) {
         self.delivered += 1;
-        if self.copies && self.duplicates.arrives(packet.uid) {
-            return self.arrived_again(now, packet);
+        if self.is_special && self.arrives_again(now, packet) {
+            return;
         }
         if packet.forward {
             let received = flow_packet(packet);
@@ -73,13 +80,22 @@ impl<O: Observer> Fates<O> {
         }
     }
 
-    /// Counts a packet that arrives after another copy of it.
+    /// Counts a packet in its phases and, if it arrives after another copy of it, as a duplicate. Returns whether it
+    /// does.
     #[cold]
     #[inline(never)]
-    fn arrived_again(&mut self, now: Instant, packet: &Packet) {
+    fn arrives_again(&mut self, now: Instant, packet: &Packet) -> bool {
+        let again = self.copies && self.duplicates.arrives(packet.uid);
         if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].duplicate(now, &flow_packet(packet));
+            let flow = packet.flow.0 as usize;
+            if let Some(phases) = self.phases.get_mut(flow) {
+                phases.received(now, packet.size, (!again).then(|| now.since(packet.sent)));
+            }
+            if again {
+                self.flow_meters[flow].duplicate(now, &flow_packet(packet));
+            }
         }
+        again
     }
 
     pub(super) fn lost(&mut self, now: Instant, place: Place, packet: &Packet, cause: DropCause) {
@@ -87,7 +103,11 @@ impl<O: Observer> Fates<O> {
         // Also for packets to the sender, so that all copies are removed from the tracker.
         let is_one_of_several = self.copies && self.duplicates.others(packet.uid);
         if packet.forward && !is_one_of_several {
-            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
+            let flow = packet.flow.0 as usize;
+            self.flow_meters[flow].lost(&flow_packet(packet), cause);
+            if let Some(phases) = self.phases.get_mut(flow) {
+                phases.lost(now);
+            }
             if self.judges() {
                 self.note_loss(packet, cause);
             }
@@ -158,6 +178,17 @@ impl<O: Observer> Handler<Packet> for Fates<O> {
         }
         self.lost(now, Place::Link(port), packet, cause);
     }
+}
+
+/// Returns a meter of phases for each flow; none if the run has no phases.
+fn phase_meters(scenario: &Scenario) -> Vec<PhaseMeter> {
+    if scenario.phases.is_empty() {
+        return Vec::new();
+    }
+    let at = |time| Instant::ZERO + time;
+    let phase = |table: &PhaseTable| Phase { name: table.name.clone(), from: at(table.from), until: at(table.until) };
+    let phases: Arc<[Phase]> = scenario.phases.iter().map(phase).collect();
+    scenario.flows.iter().map(|_| PhaseMeter::new(&phases)).collect()
 }
 
 #[inline(always)]

@@ -96,6 +96,9 @@ impl<O: Observer> Simulation<'_, O> {
                 summary.connection_failure = flow.transport.ends().failure();
                 rate_speech(&mut summary, described);
                 summary.losses_judged = self.network.judged_summary(flow.driver.id);
+                if let Some(phases) = self.network.phase_meter(flow.driver.id) {
+                    summary.phases = phases.summaries(end);
+                }
                 if flow.transport.ends().open_sessions().is_some() {
                     // Also without any session.
                     summary.sessions.get_or_insert_default();

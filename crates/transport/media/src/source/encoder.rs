@@ -76,6 +76,9 @@ pub struct EncoderOptions {
     /// for them, at least 1ns; absent: no frame is skipped.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub skip_above: Option<Duration>,
+    /// Pauses without frames, each from its start to its end after the start of the flow, in order.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub pauses: Vec<[Duration; 2]>,
     /// Priority of key frames; 0 is the most urgent.
     pub key_priority: u8,
     /// Priority of other frames; 0 is the most urgent.
@@ -95,6 +98,7 @@ pub struct EncoderOptions {
 /// Limits of the size of a frame, in bytes (RFC 8593 section 6.2.1, `fs_min` and `fs_max`).
 const FRAME_BYTES: core::ops::RangeInclusive<u64> = 10..=1_000_000;
 const MAX_SCALE: f64 = 0.5;
+const MAX_PAUSES: usize = 1000;
 /// Minimum size of the frames after the first of a burst, relative to the mean size.
 const MIN_SHARE: f64 = 0.2;
 
@@ -158,6 +162,21 @@ impl EncoderOptions {
         Ok(())
     }
 
+    fn check_pauses(&self) -> Result<(), OptionError> {
+        if self.pauses.len() > MAX_PAUSES {
+            let message = format!("{} pauses are too many: at most {MAX_PAUSES}", self.pauses.len());
+            return Err(OptionError::new("pauses", message));
+        }
+        let times = self.pauses.as_flattened();
+        match times.windows(2).find(|pair| pair[0] >= pair[1]) {
+            Some(pair) => {
+                let message = format!("{} is not after {}: the starts and ends of pauses rise", pair[1], pair[0]);
+                Err(OptionError::new("pauses", message))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check_sizes(&self) -> Result<(), OptionError> {
         let wrong = |key, message: String| Err(OptionError::new(key, message));
         for (key, scale) in [("interval_scale", self.interval_scale), ("size_scale", self.size_scale)] {
@@ -217,6 +236,7 @@ impl headway_units::Options for EncoderOptions {
             key_interval: None,
             key_factor: 3.24,
             skip_above: None,
+            pauses: Vec::new(),
             key_priority: 0,
             priority: 0,
             lifetime: None,
@@ -235,6 +255,7 @@ impl headway_units::Options for EncoderOptions {
         if self.skip_above == Some(Duration::ZERO) {
             return Err(OptionError::new("skip_above", "0s is out of range: skip_above is at least 1ns"));
         }
+        self.check_pauses()?;
         check_lifetime(self.lifetime)
     }
 

@@ -23,6 +23,8 @@ pub struct Encoder {
     transport: TransportState,
     next: Instant,
     stop: Instant,
+    /// Pauses that are not over, in reverse order.
+    pauses: Vec<[Instant; 2]>,
     random: Random,
     counts: EncoderCounts,
     window: Window,
@@ -93,11 +95,13 @@ impl Encoder {
             transport: TransportState::default(),
             next: context.start,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
+            pauses: options.pauses.iter().rev().map(|pause| pause.map(|time| context.start + time)).collect(),
             random: context.random,
             counts: EncoderCounts::default(),
             window: Window::default(),
         };
         encoder.start_burst();
+        encoder.pause();
         Ok(encoder)
     }
 
@@ -135,6 +139,7 @@ impl Encoder {
             let interval_deviation = self.options.interval_scale * draw::laplace(&mut self.random);
             let interval = interval(self.options.frame_interval, interval_deviation);
             self.next += interval;
+            self.pause();
             self.counts.captured_frames += 1;
             self.count_allowed(created, interval);
             let rate = self.rate.bits_per_second() as f64;
@@ -154,6 +159,16 @@ impl Encoder {
             self.counts.written_bytes += bytes.count();
             self.window.written += bytes.count() as f64;
             return Some(self.write(created, bytes, kind));
+        }
+    }
+
+    /// Moves the next frame to the end of the pause that contains it.
+    fn pause(&mut self) {
+        while let Some([from, until]) = self.pauses.last().copied()
+            && from <= self.next
+        {
+            self.next = self.next.max(until);
+            self.pauses.pop();
         }
     }
 

@@ -286,6 +286,16 @@ fn frames_end_at_the_stop_and_have_a_deadline() {
     assert!(all.iter().all(|write| write.kind == MediaKind::Video && write.ends_frame(Bytes::new(28))));
 }
 
+/// Frames are 20 ms apart. The first two pauses contain the frames that are due at 40 and 130 ms, the third none.
+#[test]
+fn a_frame_in_a_pause_is_captured_at_its_end() {
+    let pause = |from, until| [Duration::from_millis(from), Duration::from_millis(until)];
+    let mut encoder = start(&exact(|o| o.pauses = vec![pause(40, 110), pause(120, 135), pause(140, 150)]), 1);
+    let frames = frames(&mut encoder, 6, |_| 1000);
+    let times: Vec<u64> = frames.iter().map(|frame| frame.created.since(START).as_nanos() / 1_000_000).collect();
+    assert_eq!(times, [0, 20, 110, 135, 155, 175]);
+}
+
 #[test]
 fn invalid_options_are_rejected() {
     for (change, key, part) in [
@@ -308,6 +318,8 @@ fn invalid_options_are_rejected() {
         (|o| o.key_factor = 0.9, "key_factor", "from 1 to 100"),
         (|o| o.skip_above = Some(Duration::ZERO), "skip_above", "at least 1ns"),
         (|o| o.lifetime = Some(Duration::ZERO), "lifetime", "at least 1ns"),
+        (|o| o.pauses = vec![[Duration::from_secs(2), Duration::from_secs(2)]], "pauses", "2s is not after 2s"),
+        (|o| o.pauses = vec![[Duration::ZERO, Duration::from_nanos(1)]; 1001], "pauses", "at most 1000"),
     ] {
         let error = options(change).check().unwrap_err();
         assert_eq!(error.key, key, "{error}");

@@ -1,0 +1,219 @@
+//! `headway suite`: runs cases with several controllers, and writes a page of results with pass bands.
+
+mod built_in;
+mod page;
+
+use crate::arguments::SuiteOptions;
+use crate::error::Failure;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+use crate::run::folder;
+use built_in::{BUILT_IN, BuiltIn};
+use headway_record::plot::{Figure, Run, Style, figures};
+use headway_record::{SeriesTable, number_table};
+use headway_run::{
+    Case, Controller, FolderKind, Part, ScenarioFiles, Suite, SuiteError, SuiteResults, Watch, each, read, run_parts,
+    simulate,
+};
+use headway_units::counted;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of the file that describes a suite.
+const SUITE: &str = "suite.toml";
+/// Maximum size of a file of a suite, in bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Name of the figure of the rates of a run.
+const RATES: &str = "throughput";
+
+/// A suite and its files.
+struct Opened {
+    suite: Suite,
+    name: String,
+    /// Folder of the files; `None` for a built-in suite.
+    folder: Option<PathBuf>,
+    built_in: Option<&'static BuiltIn>,
+}
+
+pub(crate) fn suite(options: &SuiteOptions) -> Result<(), Failure> {
+    if let Some(folder) = &options.copy {
+        return copy(&options.suite, folder);
+    }
+    let mut opened = Opened::open(&options.suite)?;
+    let controllers = opened.controllers(&options.controllers)?;
+    opened.suite.select(&controllers, &options.cases).map_err(|error| wrong(&error))?;
+    let seeds = options.seeds.unwrap_or(opened.suite.seeds);
+    let parts = opened.parts(seeds)?;
+    let out = folder(options.out.as_deref(), &opened.name);
+    interrupt::listen();
+    let _lock = out.claim(FolderKind::Suite)?;
+    let progress = Progress::of_runs(options.quiet);
+    let all = (parts.len() as u64).saturating_mul(seeds);
+    let Some(results) = run_parts(&parts, &out, options.jobs, options.again, &progress)? else {
+        progress.finish();
+        return Err(Failure::Suite(format!(
+            "stopped; complete runs of {all} are kept; run the same command again to resume"
+        )));
+    };
+    let results = SuiteResults::new(&opened.suite, seeds, results);
+    let rates = rates(&parts, &progress)?;
+    progress.finish();
+    let json = serde_json::to_string_pretty(&results).map_err(|error| Failure::Output(error.into()))?;
+    out.write("results.json", json.as_bytes())?;
+    out.write("results.csv", results.csv().as_bytes())?;
+    out.write("index.html", page::page(&opened.suite, &results, &rates).as_bytes())?;
+    if options.json {
+        output::text(&json)
+    } else if options.csv {
+        output::text(&results.csv())
+    } else {
+        output::text(&format!("{}\npage: {}", plain(&results), out.path("index.html").display()))
+    }
+}
+
+fn wrong(error: &SuiteError) -> Failure {
+    Failure::Suite(error.to_string())
+}
+
+/// Writes the files of a built-in suite to a folder, so that they can be changed.
+fn copy(name: &str, to: &Path) -> Result<(), Failure> {
+    let Some(suite) = BuiltIn::find(name) else {
+        return Err(Failure::Suite(format!(
+            "--copy: \"{name}\" is not a built-in suite; expected one of {}",
+            BuiltIn::names()
+        )));
+    };
+    if to.exists() {
+        return Err(Failure::Suite(format!("--copy: {} exists already; choose a new folder", to.display())));
+    }
+    std::fs::create_dir_all(to).map_err(Failure::file("create the folder", to))?;
+    for (file, bytes) in suite.copies() {
+        let path = to.join(file);
+        std::fs::write(&path, bytes).map_err(Failure::file("write", &path))?;
+    }
+    output::text(&format!(
+        "{} in {}; run `headway suite {}`",
+        counted(suite.files.len() as u64, "file"),
+        to.display(),
+        to.display()
+    ))
+}
+
+impl Opened {
+    /// Opens the suite in a folder, or the built-in one with this name.
+    fn open(name: &str) -> Result<Self, Failure> {
+        let folder = Path::new(name);
+        let built_in = BuiltIn::find(name);
+        if built_in.is_none() || folder.join(SUITE).exists() && name.contains(std::path::MAIN_SEPARATOR) {
+            let file = folder.join(SUITE);
+            if !file.exists() {
+                let known = BuiltIn::names();
+                return Err(Failure::Suite(format!(
+                    "there is no suite \"{name}\": neither {} nor a built-in suite ({known})",
+                    file.display()
+                )));
+            }
+            let text = text_of(&file)?;
+            let suite = Suite::parse(&file.display().to_string(), &text).map_err(|error| wrong(&error))?;
+            let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.display().to_string()));
+            let name = format!("{}-suite", name.unwrap_or_else(|| "suite".to_owned()));
+            return Ok(Self { suite, name, folder: Some(folder.to_owned()), built_in: None });
+        }
+        let built_in = built_in.unwrap_or(&BUILT_IN[0]);
+        let suite = Suite::parse(SUITE, built_in.text(SUITE).unwrap_or_default()).map_err(|error| wrong(&error))?;
+        Ok(Self { suite, name: name.to_owned(), folder: None, built_in: Some(built_in) })
+    }
+
+    /// Adds the controllers that are written as NAME=TRANSPORT, and returns the names of all wanted ones.
+    fn controllers(&mut self, wanted: &[String]) -> Result<Vec<String>, Failure> {
+        let mut names = Vec::new();
+        for text in wanted {
+            let Some((name, transport)) = text.split_once('=') else {
+                names.push(text.clone());
+                continue;
+            };
+            let name = name.trim().to_owned();
+            let controller = Controller {
+                name: name.clone(),
+                about: transport.trim().to_owned(),
+                set: vec![format!("flow[media*].transport={transport}")],
+                reference: false,
+            };
+            self.suite.add(controller).map_err(|error| wrong(&error))?;
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    fn parts(&self, seeds: u64) -> Result<Vec<Part<'_>>, Failure> {
+        let mut parts = Vec::new();
+        for case in &self.suite.cases {
+            for controller in &self.suite.controllers {
+                let (text, files) = self.scenario(case)?;
+                parts.push(Part::read(case, controller, seeds, text, files)?);
+            }
+        }
+        Ok(parts)
+    }
+
+    fn scenario(&self, case: &Case) -> Result<(String, ScenarioFiles), Failure> {
+        if let Some(folder) = &self.folder {
+            let path = folder.join(&case.file);
+            let parent = path.parent().map(Path::to_owned).unwrap_or_default();
+            return Ok((text_of(&path)?, ScenarioFiles::new(parent)));
+        }
+        let files = self.built_in.map(|suite| suite.files).unwrap_or_default();
+        let known = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
+        let text = self.built_in.and_then(|suite| suite.text(&case.file)).unwrap_or_default();
+        Ok((text.to_owned(), ScenarioFiles::with(PathBuf::new(), known.collect())))
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let bytes = read(path, MAX_FILE_BYTES).map_err(Failure::file("read", path))?;
+    String::from_utf8(bytes).map_err(|_| Failure::Suite(format!("{}: the file is not UTF-8 text", path.display())))
+}
+
+/// Returns a figure of the rates of all flows over time, for the first seed of each part.
+fn rates(parts: &[Part<'_>], watch: &dyn Watch) -> Result<Vec<Option<Figure>>, Failure> {
+    let drawn = each(parts.len(), None, watch, |number| {
+        let part = &parts[number];
+        let scenario = part.first_run()?.scenario;
+        let record = simulate(&scenario, (), &(), |_| Ok(()))?.record;
+        let mut bytes = Vec::new();
+        let plot = |error: &dyn std::fmt::Display| Failure::Plot(error.to_string());
+        if let Some(series) = record.series {
+            series.finish(&mut bytes).map_err(|error| plot(&error))?;
+        }
+        let series =
+            SeriesTable::of_metrics(&bytes, &["throughput_bps", "queue_packets"]).map_err(|error| plot(&error))?;
+        let run = Run { label: &part.controller.name, series: &series, from: 0.0 };
+        let all = figures(&[run], &Style::default()).map_err(|error| plot(&error))?;
+        Ok::<_, Failure>(all.into_iter().find(|figure| figure.name == RATES))
+    })?;
+    Ok(drawn.into_iter().map(Option::flatten).collect())
+}
+
+/// Formats the number of bands that are met, by case and controller, and the bands that are not.
+fn plain(results: &SuiteResults) -> String {
+    let controllers = results.cases.first().map(|case| &case.controllers[..]).unwrap_or_default();
+    let tested: Vec<usize> = (0..controllers.len()).filter(|column| !controllers[*column].reference).collect();
+    let heads = ["case".to_owned()].into_iter().chain(tested.iter().map(|column| controllers[*column].name.clone()));
+    let row = |case: &headway_run::CaseResult| {
+        let score = |column: &usize| {
+            let (met, all) = case.controllers[*column].score();
+            format!("{met}/{all}")
+        };
+        [case.name.clone()].into_iter().chain(tested.iter().map(score)).collect()
+    };
+    let table = number_table(1, heads.collect(), results.cases.iter().map(row).collect());
+    let missed = results.cases.iter().flat_map(|case| &case.controllers).flat_map(|controller| &controller.bands);
+    let missed = missed.filter(|band| band.met == Some(false));
+    let (all, explained) = (missed.clone().count(), missed.filter(|band| band.explained.is_some()).count());
+    let seeds = results.seeds;
+    format!(
+        "{}\n{table}\nbands met / bands with a value, means over {seeds} seeds; {all} missed, {explained} of them explained in the suite",
+        results.title
+    )
+}

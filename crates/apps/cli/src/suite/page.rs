@@ -1,0 +1,154 @@
+//! The page of a suite's results: one HTML file with tables and figures, without scripts.
+
+use headway_papers::Escaped;
+use headway_record::Estimate;
+use headway_record::plot::Figure;
+use headway_run::{BandResult, CaseResult, ControllerResult, Suite, SuiteResults};
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("page.css");
+
+/// Returns the page. `rates` has a figure for each case and controller, in their order.
+pub(super) fn page(suite: &Suite, results: &SuiteResults, rates: &[Option<Figure>]) -> String {
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>Headway: {title}</title>\n<style>\n{STYLE}</style>\n\
+         </head>\n<body>\n<h1>{title}</h1>\n<p>Source: {}. Headway {}, means over {} seeds with 95 % intervals (Student).\n\
+         The bands are limits of this suite. A band is met if the mean is within it.</p>\n",
+        Escaped(&results.source),
+        Escaped(results.version),
+        results.seeds,
+        title = Escaped(&results.title)
+    );
+    html.push_str(&controllers(suite));
+    html.push_str(&overview(results));
+    let mut rates = rates.iter();
+    for case in &results.cases {
+        let rates: Vec<Option<&Figure>> = rates.by_ref().take(case.controllers.len()).map(Option::as_ref).collect();
+        html.push_str(&of_case(case, &rates));
+    }
+    html.push_str("</body>\n</html>\n");
+    html
+}
+
+fn controllers(suite: &Suite) -> String {
+    let mut html = "<h2>Controllers</h2>\n<dl>\n".to_owned();
+    for controller in &suite.controllers {
+        let _ = writeln!(html, "<dt>{}</dt><dd>{}</dd>", Escaped(&controller.name), Escaped(&controller.about));
+    }
+    html + "</dl>\n"
+}
+
+/// Returns the table of the bands that are met, by case and controller.
+fn overview(results: &SuiteResults) -> String {
+    let mut html = "<h2>Bands met</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>case</th>".to_owned();
+    let tested = |case: &CaseResult| -> Vec<ControllerResult> {
+        case.controllers.iter().filter(|controller| !controller.reference).cloned().collect()
+    };
+    for controller in results.cases.first().map(tested).unwrap_or_default() {
+        let _ = write!(html, "<th>{}</th>", Escaped(&controller.name));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for case in &results.cases {
+        let name = Escaped(&case.name);
+        let _ = write!(html, "<tr><th><a href=\"#case-{name}\">{name}</a> {}</th>", Escaped(&case.title));
+        for controller in tested(case) {
+            let (met, all) = controller.score();
+            let class = if met == all { "met" } else { "missed" };
+            let _ = write!(html, "<td class=\"{class}\">{met} of {all}</td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html + "</tbody></table></div>\n"
+}
+
+fn of_case(case: &CaseResult, rates: &[Option<&Figure>]) -> String {
+    let name = Escaped(&case.name);
+    let mut html = format!("<h2 id=\"case-{name}\">{name}: {}</h2>\n", Escaped(&case.title));
+    let _ = writeln!(html, "<p>Scenario: <code>{}</code></p>", Escaped(&case.file));
+    html.push_str("<div class=\"wide\"><table>\n<thead><tr><th>metric</th><th>band</th>");
+    for controller in &case.controllers {
+        let _ = write!(html, "<th>{}</th>", Escaped(&controller.name));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for (number, metric) in case.metrics.iter().enumerate() {
+        let band_of =
+            |controller: &ControllerResult| controller.bands.iter().find(|band| band.metric == *metric).cloned();
+        let band = case.controllers.iter().find_map(band_of);
+        let limits = band.as_ref().map(limits).unwrap_or_default();
+        let _ = write!(html, "<tr><th>{}</th><td>{limits}</td>", Escaped(metric));
+        for controller in &case.controllers {
+            let class = match band_of(controller).and_then(|band| band.met) {
+                Some(true) => " class=\"met\"",
+                Some(false) => " class=\"missed\"",
+                None => "",
+            };
+            let value = controller.metrics.get(number).copied().flatten().map_or_else(|| "–".to_owned(), shown);
+            let _ = write!(html, "<td{class}>{value}</td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
+    html.push_str(&reasons(case));
+    for (controller, figure) in case.controllers.iter().zip(rates) {
+        if let Some(figure) = figure {
+            let name = Escaped(&controller.name);
+            let _ = writeln!(
+                html,
+                "<details><summary>Rates over time: {name}, first seed</summary>\n{}\n</details>",
+                figure.svg
+            );
+        }
+    }
+    html
+}
+
+/// Returns the reasons for the bands of a case, and those for which they are missed.
+fn reasons(case: &CaseResult) -> String {
+    let Some(first) = case.controllers.iter().find(|controller| !controller.reference) else { return String::new() };
+    let mut html = "<details><summary>Reasons for the bands</summary>\n<ul>\n".to_owned();
+    for band in &first.bands {
+        let _ = writeln!(html, "<li>{}, {}: {}</li>", Escaped(&band.metric), limits(band), Escaped(&band.why));
+    }
+    html.push_str("</ul>\n</details>\n");
+    let missed =
+        case.controllers.iter().flat_map(|controller| controller.bands.iter().map(move |band| (controller, band)));
+    let missed: Vec<_> = missed.filter(|(_, band)| band.met == Some(false)).collect();
+    if !missed.is_empty() {
+        html.push_str("<ul>\n");
+        for (controller, band) in missed {
+            let why = band.explained.as_deref().unwrap_or("not explained");
+            let _ = writeln!(
+                html,
+                "<li>{}: {} missed. {}</li>",
+                Escaped(&controller.name),
+                Escaped(&band.metric),
+                Escaped(why)
+            );
+        }
+        html.push_str("</ul>\n");
+    }
+    html
+}
+
+fn limits(band: &BandResult) -> String {
+    match (band.min, band.max) {
+        (Some(min), Some(max)) => format!("{min} to {max}"),
+        (Some(min), None) => format!("at least {min}"),
+        (None, Some(max)) => format!("at most {max}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// Formats a mean with three significant digits, and its interval.
+fn shown(value: Estimate) -> String {
+    let digits = |number: f64| {
+        let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
+        usize::try_from(2 - magnitude).unwrap_or(0).min(6)
+    };
+    let decimals = digits(value.mean);
+    match value.ci95 {
+        Some(ci95) => format!("{:.decimals$} ± {:.decimals$}", value.mean, ci95),
+        None => format!("{:.decimals$}", value.mean),
+    }
+}

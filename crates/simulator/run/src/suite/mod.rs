@@ -1,0 +1,107 @@
+//! Suites: cases, each a scenario with pass bands, that are run with several controllers.
+//!
+//! Each combination of a case and a controller is a [`Sweep`] over seeds in a folder `CASE/CONTROLLER`, so that an
+//! interrupted suite continues with its missing runs.
+//!
+//! - `file`: the file `suite.toml`; `results`: means with intervals, and whether they are within the bands.
+
+mod file;
+mod results;
+
+pub use file::{Band, Case, Controller, Suite, SuiteError};
+pub use results::{BandResult, CaseResult, ControllerResult, SuiteResults};
+
+use crate::sweep::{Metric, Session, Sweep, Task};
+use crate::text::{ScenarioFiles, ScenarioText};
+use crate::{Error, Folder, Watch, each};
+use headway_scenario::{Override, Vary};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A case with one of the controllers.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The controller.
+    pub controller: &'a Controller,
+    sweep: Arc<Sweep>,
+}
+
+impl<'a> Part<'a> {
+    /// Reads the scenario of a case with the keys of a controller and then those of the case. `text` is the text of
+    /// [`Case::file`], and `files` has the files that it names.
+    ///
+    /// # Errors
+    /// The scenario with these keys is invalid, or a metric of the case names what it does not have.
+    pub fn read(
+        case: &'a Case,
+        controller: &'a Controller,
+        seeds: u64,
+        text: String,
+        files: ScenarioFiles,
+    ) -> Result<Self, Error> {
+        let of_part = |error| Error::of_run(format!("{} with {}", case.name, controller.name), error);
+        let sets = controller.set.iter().chain(&case.set);
+        let text = ScenarioText::with(case.file.clone(), text, files, sets).map_err(of_part)?;
+        let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &()).map_err(of_part)?;
+        sweep.check(&case.metrics).map_err(of_part)?;
+        Ok(Self { case, controller, sweep: Arc::new(sweep) })
+    }
+
+    /// Returns the scenario with the first seed and with its time series.
+    ///
+    /// # Errors
+    /// The scenario can no longer be loaded.
+    pub fn first_run(&self) -> Result<headway_scenario::Loaded, Error> {
+        let series: Override = "record.series=1s".parse()?;
+        self.sweep.load_with(series)
+    }
+}
+
+/// Runs all parts below a folder and returns their results, in the order of the parts. Runs of an earlier, interrupted
+/// execution are reused, unless `again` is set. Returns `None` if `watch` stopped the runs; those that are complete are
+/// kept.
+///
+/// # Errors
+/// A run fails, or a folder cannot be written.
+pub fn run_parts(
+    parts: &[Part<'_>],
+    out: &Folder,
+    jobs: Option<NonZeroUsize>,
+    again: bool,
+    watch: &dyn Watch,
+) -> Result<Option<Vec<ControllerResult>>, Error> {
+    let folder = |part: &Part<'_>| Folder(out.path(&part.case.name).join(&part.controller.name));
+    let open = |part: &Part<'_>| Session::open(&part.sweep, folder(part), again);
+    let mut sessions: Vec<Session> = parts.iter().map(open).collect::<Result<_, _>>()?;
+    let missing = |(part, session): (usize, &Session)| -> Vec<(usize, Task)> {
+        session.missing().into_iter().map(|task| (part, task)).collect()
+    };
+    let tasks: Vec<(usize, Task)> = sessions.iter().enumerate().flat_map(missing).collect();
+    watch.runs(tasks.len());
+    let shared: Vec<Mutex<&mut Session>> = sessions.iter_mut().map(Mutex::new).collect();
+    each(tasks.len(), jobs, watch, |number| {
+        let (part, task) = tasks[number];
+        if let Some(summary) = parts[part].sweep.simulate(task, watch)? {
+            shared[part].lock().unwrap_or_else(PoisonError::into_inner).add(task, &summary)?;
+        }
+        Ok::<_, Error>(())
+    })?;
+    drop(shared);
+    if sessions.iter().any(|session| !session.missing().is_empty()) {
+        return Ok(None);
+    }
+    let mut results = Vec::new();
+    for (part, mut session) in parts.iter().zip(sessions) {
+        let table = session.results(&part.case.metrics)?;
+        session.finish()?;
+        results.push(ControllerResult::new(part.case, part.controller, &table));
+    }
+    Ok(Some(results))
+}
+
+fn metric(name: &str, of: &str) -> Result<Metric, SuiteError> {
+    let of = of.parse().map_err(|error| SuiteError::Metric { name: name.to_owned(), error })?;
+    Ok(Metric { name: name.to_owned(), of })
+}
