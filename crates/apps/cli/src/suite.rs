@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::run::folder;
-use built_in::{BUILT_IN, BuiltIn};
+use built_in::BuiltIn;
 use headway_record::plot::{Figure, Run, Style, figures};
 use headway_record::{SeriesTable, number_table};
 use headway_run::{
@@ -101,28 +101,24 @@ fn copy(name: &str, to: &Path) -> Result<(), Failure> {
 }
 
 impl Opened {
-    /// Opens the suite in a folder, or the built-in one with this name.
+    /// Opens the built-in suite with this name, or the one in this folder.
     fn open(name: &str) -> Result<Self, Failure> {
-        let folder = Path::new(name);
-        let built_in = BuiltIn::find(name);
-        if built_in.is_none() || folder.join(SUITE).exists() && name.contains(std::path::MAIN_SEPARATOR) {
-            let file = folder.join(SUITE);
-            if !file.exists() {
-                let known = BuiltIn::names();
-                return Err(Failure::Suite(format!(
-                    "there is no suite \"{name}\": neither {} nor a built-in suite ({known})",
-                    file.display()
-                )));
-            }
-            let text = text_of(&file)?;
-            let suite = Suite::parse(&file.display().to_string(), &text).map_err(|error| wrong(&error))?;
-            let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.display().to_string()));
-            let name = format!("{}-suite", name.unwrap_or_else(|| "suite".to_owned()));
-            return Ok(Self { suite, name, folder: Some(folder.to_owned()), built_in: None });
+        if let Some(built_in) = BuiltIn::find(name) {
+            let text = built_in.text(SUITE).unwrap_or_default();
+            let suite = Suite::parse(SUITE, text).map_err(|error| wrong(&error))?;
+            return Ok(Self { suite, name: name.to_owned(), folder: None, built_in: Some(built_in) });
         }
-        let built_in = built_in.unwrap_or(&BUILT_IN[0]);
-        let suite = Suite::parse(SUITE, built_in.text(SUITE).unwrap_or_default()).map_err(|error| wrong(&error))?;
-        Ok(Self { suite, name: name.to_owned(), folder: None, built_in: Some(built_in) })
+        let folder = Path::new(name);
+        let file = folder.join(SUITE);
+        if !file.exists() {
+            let (file, known) = (file.display(), BuiltIn::names());
+            let message = format!("there is no suite \"{name}\": there is no {file}, and the built-in suites are {known}");
+            return Err(Failure::Suite(message));
+        }
+        let suite = Suite::parse(&file.display().to_string(), &text_of(&file)?).map_err(|error| wrong(&error))?;
+        let path = folder.canonicalize().ok();
+        let name = path.as_deref().and_then(Path::file_name).map_or("suite".into(), |name| name.to_string_lossy());
+        Ok(Self { suite, name: format!("{name}-suite"), folder: Some(folder.to_owned()), built_in: None })
     }
 
     /// Adds the controllers that are written as NAME=TRANSPORT, and returns the names of all wanted ones.

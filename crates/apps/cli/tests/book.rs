@@ -31,7 +31,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("cargo-mutants", 3),
     ("cluster", 3),
     ("ffmpeg", 2),
-    ("minutes", 6),
+    ("minutes", 7),
     ("namespaces", 13),
     ("nightly", 1),
     ("node", 1),

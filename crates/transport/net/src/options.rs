@@ -10,9 +10,11 @@ use headway_rate::{ControllerOptions, Need};
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
 /// CCID of each controller of connections. CCIDs from 248 on are experimental (RFC 4340 section 19.5), and both ends
-/// must agree on them; scenarios use 248 to 250 and 252 to 254 for the same controllers. `none` and `spacing-fixed`,
-/// whose receivers send no reports, share a CCID: the sender alone decides.
-const CCIDS: [(&str, u8); 11] = [
+/// must agree on them; scenarios use 248 to 250 and 252 to 254 for the same controllers. There are fewer numbers than
+/// controllers. `none` and `spacing-fixed`, whose receivers send no reports, share a CCID, and so do `scream2` and `gcc`,
+/// whose receivers send the same reports: the sender alone decides. `rap` and `nada` share one, too, but a receiver of
+/// one does not report what a sender of the other needs.
+const CCIDS: [(&str, u8); 13] = [
     ("tcp-like", 2),
     ("tfrc", 3),
     ("tfrc-sp", 4),
@@ -20,10 +22,12 @@ const CCIDS: [(&str, u8); 11] = [
     ("spacing", 249),
     ("tfrc-filtered", 250),
     ("scream2", 251),
+    ("gcc", 251),
     ("spacing-fixed", 252),
     ("none", 252),
     ("spacing-equation", 253),
     ("rap", 254),
+    ("nada", 254),
 ];
 
 /// Options of an endpoint and all its connections.
@@ -134,8 +138,8 @@ impl Options {
     }
 
     /// Selects the controller of both directions by its name in scenarios. The default is `tfrc`. Controllers
-    /// without an RFC (`none`, `udpm`, `spacing`, ...) are experimental, and both ends must select the same;
-    /// `none` and `spacing-fixed` count as the same.
+    /// without a CCID of an RFC (`none`, `udpm`, `spacing`, ...) are experimental, and both ends must select the same.
+    /// `none` and `spacing-fixed` count as the same, and so do `scream2` and `gcc`.
     ///
     /// # Errors
     ///
@@ -228,7 +232,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Every controller has valid default options. Two without reports share a CCID.
+    /// Every controller has valid default options. Those with equal reports share a CCID, and `rap` and `nada`.
     #[test]
     fn each_controller_has_a_ccid_and_valid_options() {
         let mut kinds: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
@@ -241,7 +245,8 @@ mod tests {
             kinds.entry(number).or_default().push(kind);
         }
         kinds.retain(|_, kinds| kinds.len() > 1);
-        assert_eq!(kinds, BTreeMap::from([(252, vec!["spacing-fixed", "none"])]), "both receivers send no reports");
+        let shared = [(251, vec!["scream2", "gcc"]), (252, vec!["spacing-fixed", "none"]), (254, vec!["rap", "nada"])];
+        assert_eq!(kinds, BTreeMap::from(shared));
         let unknown = Options::insecure().with_controller("cubic").unwrap_err();
         assert!(unknown.message.contains("tfrc-sp"), "{}", unknown.message);
     }

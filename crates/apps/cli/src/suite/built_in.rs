@@ -33,6 +33,7 @@ pub(super) static BUILT_IN: [BuiltIn; 1] = [BuiltIn {
             "5.6.toml",
             "5.7.toml",
             "5.8.toml",
+            "6.1.toml",
             "6.3.toml",
             "8869-2.1.toml",
             "8869-3.1.toml",

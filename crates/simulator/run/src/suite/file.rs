@@ -48,6 +48,8 @@ pub struct Case {
     pub file: String,
     /// Overrides of the scenario, in the syntax of `--set`, after those of the controller.
     pub set: Vec<String>,
+    /// Further overrides for some controllers, by their names.
+    pub set_for: BTreeMap<String, Vec<String>>,
     /// Metrics: those of the suite, then those of the case.
     pub metrics: Vec<Metric>,
     /// Bands: those of the suite, then those of the case.
@@ -135,6 +137,8 @@ struct CaseTable {
     like: Option<String>,
     #[serde(default)]
     set: Vec<String>,
+    #[serde(default)]
+    set_for: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     metric: Vec<MetricTable>,
     #[serde(default)]
@@ -227,7 +231,7 @@ fn metrics(inherited: &[Metric], more: Vec<MetricTable>) -> Result<Vec<Metric>, 
 }
 
 fn inherit(earlier: &[Case], base: &(Vec<Metric>, Vec<Band>), case: CaseTable) -> Result<Case, SuiteError> {
-    let CaseTable { name, title, file, like, set, metric, band, without } = case;
+    let CaseTable { name, title, file, like, set, set_for, metric, band, without } = case;
     let parent = match &like {
         None => None,
         Some(like) => Some(earlier.iter().find(|case| case.name == *like).ok_or_else(|| SuiteError::NotLike {
@@ -253,7 +257,8 @@ fn inherit(earlier: &[Case], base: &(Vec<Metric>, Vec<Band>), case: CaseTable) -
         return Err(SuiteError::NoFile(name));
     };
     let set = parent.iter().flat_map(|case| case.set.clone()).chain(set).collect();
-    Ok(Case { name, title, file, set, metrics, bands })
+    let set_for = parent.iter().flat_map(|case| case.set_for.clone()).chain(set_for).collect();
+    Ok(Case { name, title, file, set, set_for, metrics, bands })
 }
 
 #[cfg(test)]

@@ -42,7 +42,8 @@ impl<'a> Part<'a> {
         files: ScenarioFiles,
     ) -> Result<Self, Error> {
         let of_part = |error| Error::of_run(format!("{} with {}", case.name, controller.name), error);
-        let sets = controller.set.iter().chain(&case.set);
+        let more = case.set_for.get(&controller.name).into_iter().flatten();
+        let sets = controller.set.iter().chain(&case.set).chain(more);
         let text = ScenarioText::with(case.file.clone(), text, files, sets).map_err(of_part)?;
         let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &()).map_err(of_part)?;
         sweep.check(&case.metrics).map_err(of_part)?;
