@@ -1,4 +1,4 @@
-"""Draws the ratios of friendliness.csv: a line for each kind of TCP and queue, with intervals."""
+"""Draws the ratios of TFRC in friendliness.csv: a line for each kind of TCP and queue, with intervals."""
 
 # Colors of Okabe and Ito.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
@@ -20,6 +20,7 @@ def text(at_x, at_y, words, anchor="middle", more=""):
 
 def svg(cases):
     """Returns the picture as SVG."""
+    cases = [case for case in cases if case["control"] == "tfrc"]
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
              text((LEFT + WIDTH - RIGHT) / 2, 22, "Throughput of TFRC relative to TCP", more='font-size="15"'),

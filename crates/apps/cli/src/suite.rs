@@ -13,8 +13,8 @@ use built_in::BuiltIn;
 use headway_record::plot::{Figure, Run, Style, figures};
 use headway_record::{SeriesTable, number_table};
 use headway_run::{
-    Case, Controller, FolderKind, Part, ScenarioFiles, Suite, SuiteError, SuiteResults, Watch, each, read, run_parts,
-    simulate,
+    BandVerdict, Case, Controller, FolderKind, Part, RanParts, ScenarioFiles, Suite, SuiteError, SuiteResults, Watch,
+    each, read, run_parts, simulate,
 };
 use headway_units::counted;
 use std::path::{Path, PathBuf};
@@ -49,16 +49,20 @@ pub(crate) fn suite(options: &SuiteOptions) -> Result<(), Failure> {
     interrupt::listen();
     let _lock = out.claim(FolderKind::Suite)?;
     let progress = Progress::of_runs(options.quiet);
-    let all = (parts.len() as u64).saturating_mul(seeds);
-    let Some(results) = run_parts(&parts, &out, options.jobs, options.again, &progress)? else {
+    progress.runs(parts.len());
+    let RanParts { results, missing } = run_parts(&parts, &out, options.jobs, options.again, &progress)?;
+    if missing > 0 {
         progress.finish();
-        return Err(Failure::Suite(format!(
-            "stopped; complete runs of {all} are kept; run the same command again to resume"
-        )));
-    };
+        let all = parts.len() * usize::try_from(seeds).unwrap_or(usize::MAX);
+        return Err(Failure::SweepStopped(all - missing, all));
+    }
     let results = SuiteResults::new(&opened.suite, seeds, results);
     let rates = rates(&parts, &progress)?;
     progress.finish();
+    if interrupt::stop_requested() {
+        let all = parts.len() * usize::try_from(seeds).unwrap_or(usize::MAX);
+        return Err(Failure::SweepStopped(all, all));
+    }
     let json = serde_json::to_string_pretty(&results).map_err(|error| Failure::Output(error.into()))?;
     out.write("results.json", json.as_bytes())?;
     out.write("results.csv", results.csv().as_bytes())?;
@@ -112,7 +116,8 @@ impl Opened {
         let file = folder.join(SUITE);
         if !file.exists() {
             let (file, known) = (file.display(), BuiltIn::names());
-            let message = format!("there is no suite \"{name}\": there is no {file}, and the built-in suites are {known}");
+            let message =
+                format!("there is no suite \"{name}\": there is no {file}, and the built-in suites are {known}");
             return Err(Failure::Suite(message));
         }
         let suite = Suite::parse(&file.display().to_string(), &text_of(&file)?).map_err(|error| wrong(&error))?;
@@ -147,7 +152,9 @@ impl Opened {
         for case in &self.suite.cases {
             for controller in &self.suite.controllers {
                 let (text, files) = self.scenario(case)?;
-                parts.push(Part::read(case, controller, seeds, text, files)?);
+                let part = Part::read(case, controller, seeds, text, files);
+                let named = |error| Failure::Suite(format!("case {} with {}: {error}", case.name, controller.name));
+                parts.push(part.map_err(named)?);
             }
         }
         Ok(parts)
@@ -198,18 +205,21 @@ fn plain(results: &SuiteResults) -> String {
     let heads = ["case".to_owned()].into_iter().chain(tested.iter().map(|column| controllers[*column].name.clone()));
     let row = |case: &headway_run::CaseResult| {
         let score = |column: &usize| {
-            let (met, all) = case.controllers[*column].score();
-            format!("{met}/{all}")
+            let controller = &case.controllers[*column];
+            let undecided = controller.count(BandVerdict::Undecided);
+            let more = if undecided > 0 { format!("+{undecided}") } else { String::new() };
+            format!("{}{more}/{}", controller.count(BandVerdict::Met), controller.bands.len())
         };
         [case.name.clone()].into_iter().chain(tested.iter().map(score)).collect()
     };
     let table = number_table(1, heads.collect(), results.cases.iter().map(row).collect());
     let missed = results.cases.iter().flat_map(|case| &case.controllers).flat_map(|controller| &controller.bands);
-    let missed = missed.filter(|band| band.met == Some(false));
+    let missed = missed.filter(|band| band.verdict == BandVerdict::Missed);
     let (all, explained) = (missed.clone().count(), missed.filter(|band| band.explained.is_some()).count());
-    let seeds = results.seeds;
+    let seeds = counted(results.seeds, "seed");
     format!(
-        "{}\n{table}\nbands met / bands with a value, means over {seeds} seeds; {all} missed, {explained} of them explained in the suite",
+        "{}\n{table}\nbands met / all bands, means over {seeds}; +N: N bands have a limit within the 95 % interval of the mean\n\
+         {all} missed, {explained} of them explained in the suite",
         results.title
     )
 }

@@ -21,6 +21,7 @@ mod shell;
 mod shell_faults;
 mod shell_files;
 mod sockets;
+mod suite;
 mod sweep;
 mod typed_errors;
 mod view;

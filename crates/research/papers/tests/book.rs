@@ -98,7 +98,7 @@ fn fares() -> Vec<Fare> {
 fn the_page_on_fares_matches_its_file_on_the_outage() {
     let fares: Vec<Fare> =
         fares().into_iter().filter(|fare| fare.link == "outage" && fare.queue != "DropTail long").collect();
-    assert_eq!(fares.len(), 7 * 14);
+    assert_eq!(fares.len(), 7 * 17);
     let range = |of: &dyn Fn(&Fare) -> f64, is_in: &dyn Fn(&Fare) -> bool| {
         let values: Vec<f64> = fares.iter().filter(|fare| is_in(fare)).map(of).collect();
         assert!(!values.is_empty());

@@ -64,8 +64,10 @@ pub use pool::each;
 pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
 pub use suite::{
-    Band, BandResult, Case, CaseResult, Controller, ControllerResult, Part, Suite, SuiteError, SuiteResults, run_parts,
+    Band, BandResult, BandVerdict, Case, CaseResult, Controller, ControllerResult, Explanation, Part, RanParts, Suite,
+    SuiteError, SuiteResults, run_parts,
 };
+pub use sweep::shown_estimate;
 pub use sweep::{
     Against, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric, NO_RANDOMNESS,
     NoSuchKey, NoSuchValue, Places, RUNS, ResultRow, ResultTable, Session, Sweep, Task, Threads, listed, names,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// papers), real.md (rules of relays).
 const OTHERS: [&str; 3] = ["scenario.md", "papers.md", "real.md"];
 
-const HEAD: &str = "duration = \"1s\"\n";
+const HEAD: &str = "duration = \"100s\"\n";
 const LINK: [(&str, &str); 3] =
     [("rate", "\"1Mbps\""), ("delay", "\"10ms\""), ("queue", "{ kind = \"droptail\", limit = \"20packets\" }")];
 
@@ -65,7 +65,7 @@ fn scenarios(block: &str) -> Vec<Vec<String>> {
     if block.contains("duration =") {
         return vec![vec![block.to_owned()]];
     }
-    if block.starts_with("[vary]") {
+    if block.starts_with("[vary]") || block.starts_with("[record]") {
         return vec![vec![whole(&link(""), &flow(tcp, ""), block)]];
     }
     if block.starts_with("[[node]]") {

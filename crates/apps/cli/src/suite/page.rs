@@ -3,7 +3,8 @@
 use headway_papers::Escaped;
 use headway_record::Estimate;
 use headway_record::plot::Figure;
-use headway_run::{BandResult, CaseResult, ControllerResult, Suite, SuiteResults};
+use headway_run::{BandResult, BandVerdict, CaseResult, ControllerResult, Suite, SuiteResults, shown_estimate};
+use headway_units::counted;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
@@ -13,11 +14,12 @@ pub(super) fn page(suite: &Suite, results: &SuiteResults, rates: &[Option<Figure
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>Headway: {title}</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n<h1>{title}</h1>\n<p>Source: {}. Headway {}, means over {} seeds with 95 % intervals (Student).\n\
+         </head>\n<body>\n<h1>{title}</h1>\n<p>Source: {}. Headway {}, means over {} with 95 % intervals (Student).
+         A band is undecided (?) if a limit is within the interval.\n\
          The bands are limits of this suite. A band is met if the mean is within it.</p>\n",
         Escaped(&results.source),
         Escaped(results.version),
-        results.seeds,
+        counted(results.seeds, "seed"),
         title = Escaped(&results.title)
     );
     html.push_str(&controllers(suite));
@@ -25,7 +27,7 @@ pub(super) fn page(suite: &Suite, results: &SuiteResults, rates: &[Option<Figure
     let mut rates = rates.iter();
     for case in &results.cases {
         let rates: Vec<Option<&Figure>> = rates.by_ref().take(case.controllers.len()).map(Option::as_ref).collect();
-        html.push_str(&of_case(case, &rates));
+        html.push_str(&of_case(suite, results, case, &rates));
     }
     html.push_str("</body>\n</html>\n");
     html
@@ -34,7 +36,11 @@ pub(super) fn page(suite: &Suite, results: &SuiteResults, rates: &[Option<Figure
 fn controllers(suite: &Suite) -> String {
     let mut html = "<h2>Controllers</h2>\n<dl>\n".to_owned();
     for controller in &suite.controllers {
-        let _ = writeln!(html, "<dt>{}</dt><dd>{}</dd>", Escaped(&controller.name), Escaped(&controller.about));
+        let _ = write!(html, "<dt>{}</dt><dd>{}", Escaped(&controller.name), Escaped(&controller.about));
+        for set in &controller.set {
+            let _ = write!(html, "<br><code>{}</code>", Escaped(set));
+        }
+        html.push_str("</dd>\n");
     }
     html + "</dl>\n"
 }
@@ -53,8 +59,12 @@ fn overview(results: &SuiteResults) -> String {
         let name = Escaped(&case.name);
         let _ = write!(html, "<tr><th><a href=\"#case-{name}\">{name}</a> {}</th>", Escaped(&case.title));
         for controller in tested(case) {
-            let (met, all) = controller.score();
-            let class = if met == all { "met" } else { "missed" };
+            let (met, all) = (controller.count(BandVerdict::Met), controller.bands.len());
+            let class = match controller.count(BandVerdict::Missed) {
+                0 if met == all => "met",
+                0 => "undecided",
+                _ => "missed",
+            };
             let _ = write!(html, "<td class=\"{class}\">{met} of {all}</td>");
         }
         html.push_str("</tr>\n");
@@ -62,10 +72,18 @@ fn overview(results: &SuiteResults) -> String {
     html + "</tbody></table></div>\n"
 }
 
-fn of_case(case: &CaseResult, rates: &[Option<&Figure>]) -> String {
+fn of_case(suite: &Suite, results: &SuiteResults, case: &CaseResult, rates: &[Option<&Figure>]) -> String {
     let name = Escaped(&case.name);
     let mut html = format!("<h2 id=\"case-{name}\">{name}: {}</h2>\n", Escaped(&case.title));
-    let _ = writeln!(html, "<p>Scenario: <code>{}</code></p>", Escaped(&case.file));
+    let _ = write!(html, "<p>Scenario: <code>{}</code>", Escaped(&case.file));
+    if let Some(case) = suite.cases.iter().find(|other| other.name == case.name) {
+        let of_controllers =
+            case.set_for.iter().flat_map(|(name, set)| set.iter().map(move |set| format!("{name}: {set}")));
+        for set in case.set.iter().cloned().chain(of_controllers) {
+            let _ = write!(html, ", <code>{}</code>", Escaped(&set));
+        }
+    }
+    html.push_str("</p>\n");
     html.push_str("<div class=\"wide\"><table>\n<thead><tr><th>metric</th><th>band</th>");
     for controller in &case.controllers {
         let _ = write!(html, "<th>{}</th>", Escaped(&controller.name));
@@ -78,12 +96,9 @@ fn of_case(case: &CaseResult, rates: &[Option<&Figure>]) -> String {
         let limits = band.as_ref().map(limits).unwrap_or_default();
         let _ = write!(html, "<tr><th>{}</th><td>{limits}</td>", Escaped(metric));
         for controller in &case.controllers {
-            let class = match band_of(controller).and_then(|band| band.met) {
-                Some(true) => " class=\"met\"",
-                Some(false) => " class=\"missed\"",
-                None => "",
-            };
-            let value = controller.metrics.get(number).copied().flatten().map_or_else(|| "–".to_owned(), shown);
+            let class = band_of(controller).map_or(String::new(), |band| format!(" class=\"{}\"", band.verdict.name()));
+            let value = controller.metrics.get(number).copied().flatten();
+            let value = value.map_or_else(|| "–".to_owned(), |value| shown(value, results.seeds));
             let _ = write!(html, "<td{class}>{value}</td>");
         }
         html.push_str("</tr>\n");
@@ -113,14 +128,14 @@ fn reasons(case: &CaseResult) -> String {
     html.push_str("</ul>\n</details>\n");
     let missed =
         case.controllers.iter().flat_map(|controller| controller.bands.iter().map(move |band| (controller, band)));
-    let missed: Vec<_> = missed.filter(|(_, band)| band.met == Some(false)).collect();
+    let missed: Vec<_> = missed.filter(|(_, band)| band.verdict == BandVerdict::Missed).collect();
     if !missed.is_empty() {
         html.push_str("<ul>\n");
         for (controller, band) in missed {
             let why = band.explained.as_deref().unwrap_or("not explained");
             let _ = writeln!(
                 html,
-                "<li>{}: {} missed. {}</li>",
+                "<li>{}: {} missed: {}</li>",
                 Escaped(&controller.name),
                 Escaped(&band.metric),
                 Escaped(why)
@@ -140,15 +155,9 @@ fn limits(band: &BandResult) -> String {
     }
 }
 
-/// Formats a mean with three significant digits, and its interval.
-fn shown(value: Estimate) -> String {
-    let digits = |number: f64| {
-        let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
-        usize::try_from(2 - magnitude).unwrap_or(0).min(6)
-    };
-    let decimals = digits(value.mean);
-    match value.ci95 {
-        Some(ci95) => format!("{:.decimals$} ± {:.decimals$}", value.mean, ci95),
-        None => format!("{:.decimals$}", value.mean),
-    }
+/// Formats a mean with its interval, and the number of runs if some have no value.
+fn shown(value: Estimate, seeds: u64) -> String {
+    let runs = value.runs as u64;
+    let more = if runs < seeds { format!(" ({runs} of {seeds})") } else { String::new() };
+    shown_estimate(value) + &more
 }

@@ -88,15 +88,23 @@ impl FrameMeter {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&mut self, now: Instant, measured: &Measured, frame: &WrittenFrame) {
-        if let Some(display) = self.display.as_mut().filter(|_| frame.kind.is_video()) {
-            display.complete(now, measured, frame);
+        if frame.kind.is_video() {
+            self.show(now, measured, frame);
         }
         if Self::belongs(measured, frame) {
             let counts = &mut self.kinds[frame.kind as usize];
             counts.on_time += u64::from(frame.deadline().is_some_and(|deadline| now <= deadline));
             counts.delays.record(now.since(frame.created).as_nanos());
+        }
+    }
+
+    /// Not inlined: most flows have no video.
+    #[inline(never)]
+    fn show(&mut self, now: Instant, measured: &Measured, frame: &WrittenFrame) {
+        if let Some(display) = &mut self.display {
+            display.complete(now, measured, frame);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::sweep::Metric;
 use headway_record::ExpressionError;
 use headway_scenario::{ScenarioError, hint, table};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A suite of cases.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Suite {
     pub controllers: Vec<Controller>,
     /// Cases, in the order of the rows of the results.
     pub cases: Vec<Case>,
+    /// Reasons why controllers miss bands.
+    pub explanations: Vec<Explanation>,
 }
 
 /// A controller, as keys that are set in the scenario of each case.
@@ -68,9 +70,32 @@ pub struct Band {
     pub max: Option<f64>,
     /// Reason for the limits.
     pub why: String,
-    /// Reason why a controller misses the band, by its name.
+}
+
+/// Reason why controllers miss bands.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// Names of the controllers.
+    pub controllers: Vec<String>,
+    /// Names of the metrics of the bands.
+    pub metrics: Vec<String>,
+    /// Names of the cases; empty for all.
     #[serde(default)]
-    pub explained: BTreeMap<String, String>,
+    pub cases: Vec<String>,
+    /// The reason.
+    pub why: String,
+}
+
+impl Explanation {
+    /// Returns whether it explains that a controller misses the band of a metric in a case.
+    #[must_use]
+    pub fn applies(&self, case: &str, controller: &str, metric: &str) -> bool {
+        let has = |names: &[String], name: &str| names.iter().any(|one| one == name);
+        has(&self.controllers, controller)
+            && has(&self.metrics, metric)
+            && (self.cases.is_empty() || has(&self.cases, case))
+    }
 }
 
 impl Band {
@@ -88,20 +113,28 @@ pub enum SuiteError {
     #[error(transparent)]
     File(#[from] ScenarioError),
     #[error("metric \"{name}\": {error}")]
-    Metric { name: String, error: ExpressionError },
+    Metric { name: String, error: Box<ExpressionError> },
     #[error("case \"{case}\": it has no metric \"{metric}\"{hint}")]
     NoMetric { case: String, metric: String, hint: String },
     #[error("case \"{case}\": the band of \"{metric}\" has no limit; expected min, max or both")]
     NoLimit { case: String, metric: String },
+    #[error("case \"{case}\": the band of \"{metric}\" has min = {min} above max = {max}")]
+    NoRange { case: String, metric: String, min: f64, max: f64 },
     #[error("case \"{case}\": there is no earlier case \"{like}\"{hint}")]
     NotLike { case: String, like: String, hint: String },
     #[error("case \"{0}\" has neither a file nor an earlier case that it is like")]
     NoFile(String),
-    #[error("there are two {0} \"{1}\"")]
+    #[error("case \"{case}\": set_for names the controller \"{name}\", which does not exist{hint}")]
+    SetFor { case: String, name: String, hint: String },
+    #[error("an explanation names the {what} \"{name}\", which does not exist{hint}")]
+    Unexplained { what: &'static str, name: String, hint: String },
+    #[error("there are two {0}s \"{1}\"")]
     Twice(&'static str, String),
     #[error("there is no {what} \"{name}\"; expected one of {known}")]
     Unknown { what: &'static str, name: String, known: String },
-    #[error("{0} \"{1}\" is not a name: a name has letters, digits, - and ., and does not start with .")]
+    #[error(
+        "{0} \"{1}\" is not a name: a name has letters, digits, - and ., does not start with . and does not end with .html, .csv or .json"
+    )]
     Name(&'static str, String),
     #[error("seeds = {0} is out of range: from 2 to 100000")]
     Seeds(u64),
@@ -119,6 +152,8 @@ struct SuiteTable {
     #[serde(default)]
     band: Vec<Band>,
     case: Vec<CaseTable>,
+    #[serde(default)]
+    explanation: Vec<Explanation>,
 }
 
 #[derive(Deserialize)]
@@ -165,7 +200,15 @@ impl Suite {
         for case in read.case {
             cases.push(inherit(&cases, &base, case)?);
         }
-        Ok(Self { title: read.title, source: read.source, seeds: read.seeds, controllers: read.controller, cases })
+        check_references(&read.controller, &cases, &read.explanation)?;
+        Ok(Self {
+            title: read.title,
+            source: read.source,
+            seeds: read.seeds,
+            controllers: read.controller,
+            cases,
+            explanations: read.explanation,
+        })
     }
 
     /// Adds a controller.
@@ -187,6 +230,36 @@ impl Suite {
     }
 }
 
+/// Checks that cases and explanations name existing controllers, cases and metrics.
+fn check_references(
+    controllers: &[Controller],
+    cases: &[Case],
+    explanations: &[Explanation],
+) -> Result<(), SuiteError> {
+    let controllers: BTreeSet<&str> = controllers.iter().map(|controller| controller.name.as_str()).collect();
+    for case in cases {
+        if let Some(name) = case.set_for.keys().find(|name| !controllers.contains(name.as_str())) {
+            let hint = hint(name, controllers.iter().copied());
+            return Err(SuiteError::SetFor { case: case.name.clone(), name: name.clone(), hint });
+        }
+    }
+    let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let metrics = cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.name.as_str()).collect();
+    for explanation in explanations {
+        for (what, used, known) in [
+            ("controller", &explanation.controllers, &controllers),
+            ("case", &explanation.cases, &names),
+            ("metric", &explanation.metrics, &metrics),
+        ] {
+            if let Some(name) = used.iter().find(|name| !known.contains(name.as_str())) {
+                let hint = hint(name, known.iter().copied());
+                return Err(SuiteError::Unexplained { what, name: name.clone(), hint });
+            }
+        }
+    }
+    Ok(())
+}
+
 fn select<T>(
     what: &'static str,
     all: &mut Vec<T>,
@@ -206,7 +279,8 @@ fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a String>) 
     let mut seen: Vec<&String> = Vec::new();
     for name in names {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-        if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(is_plain) {
+        let is_file = [".html", ".csv", ".json"].iter().any(|ending| name.ends_with(ending));
+        if name.is_empty() || name.len() > 64 || name.starts_with('.') || is_file || !name.chars().all(is_plain) {
             return Err(SuiteError::Name(what, name.clone()));
         }
         if seen.contains(&name) {
@@ -252,6 +326,13 @@ fn inherit(earlier: &[Case], base: &(Vec<Metric>, Vec<Band>), case: CaseTable) -
     }
     if let Some(band) = bands.iter().find(|band| band.min.is_none() && band.max.is_none()) {
         return Err(SuiteError::NoLimit { case: name, metric: band.metric.clone() });
+    }
+    for Band { metric, min, max, .. } in &bands {
+        if let (Some(min), Some(max)) = (*min, *max)
+            && min > max
+        {
+            return Err(SuiteError::NoRange { case: name, metric: metric.clone(), min, max });
+        }
     }
     let Some(file) = file.or_else(|| parent.map(|case| case.file.clone())) else {
         return Err(SuiteError::NoFile(name));
@@ -304,7 +385,10 @@ mod tests {
             ("like = \"1\"\n", "", "case \"2\" has neither a file"),
             ("metric = \"loss\", max", "metric = \"los\", max", "case \"2\": it has no metric \"los\"; did you mean"),
             ("max = 2, ", "", "case \"2\": the band of \"loss\" has no limit"),
-            ("name = \"2\"", "name = \"1\"", "there are two case \"1\""),
+            ("max = 2, ", "min = 3, max = 2, ", "min = 3 above max = 2"),
+            ("name = \"2\"", "name = \"2\"\nset_for = { c = [] }", "set_for names the controller \"c\""),
+            ("name = \"2\"", "name = \"results.csv\"", "is not a name"),
+            ("name = \"2\"", "name = \"1\"", "there are two cases \"1\""),
             ("name = \"2\"", "name = \"../2\"", "is not a name"),
             ("of = \"2\"", "of = \"(\"", "metric \"loss\""),
             ("title = \"two\"", "titel = \"two\"", "unknown"),

@@ -8,8 +8,8 @@
 mod file;
 mod results;
 
-pub use file::{Band, Case, Controller, Suite, SuiteError};
-pub use results::{BandResult, CaseResult, ControllerResult, SuiteResults};
+pub use file::{Band, Case, Controller, Explanation, Suite, SuiteError};
+pub use results::{BandResult, BandVerdict, CaseResult, ControllerResult, SuiteResults};
 
 use crate::sweep::{Metric, Session, Sweep, Task};
 use crate::text::{ScenarioFiles, ScenarioText};
@@ -41,12 +41,11 @@ impl<'a> Part<'a> {
         text: String,
         files: ScenarioFiles,
     ) -> Result<Self, Error> {
-        let of_part = |error| Error::of_run(format!("{} with {}", case.name, controller.name), error);
         let more = case.set_for.get(&controller.name).into_iter().flatten();
         let sets = controller.set.iter().chain(&case.set).chain(more);
-        let text = ScenarioText::with(case.file.clone(), text, files, sets).map_err(of_part)?;
-        let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &()).map_err(of_part)?;
-        sweep.check(&case.metrics).map_err(of_part)?;
+        let text = ScenarioText::with(case.file.clone(), text, files, sets)?;
+        let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &())?;
+        sweep.check(&case.metrics)?;
         Ok(Self { case, controller, sweep: Arc::new(sweep) })
     }
 
@@ -60,9 +59,17 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Runs all parts below a folder and returns their results, in the order of the parts. Runs of an earlier, interrupted
-/// execution are reused, unless `again` is set. Returns `None` if `watch` stopped the runs; those that are complete are
-/// kept.
+/// Results of the parts of a suite.
+#[derive(Debug)]
+pub struct RanParts {
+    /// Results in the order of the parts; empty if runs are missing.
+    pub results: Vec<ControllerResult>,
+    /// Number of runs that are not complete, because the user stopped.
+    pub missing: usize,
+}
+
+/// Runs all parts below a folder. Runs of an earlier, interrupted execution are reused, unless `again` is set. If `watch`
+/// stops the runs, those that are complete are kept.
 ///
 /// # Errors
 /// A run fails, or a folder cannot be written.
@@ -72,7 +79,7 @@ pub fn run_parts(
     jobs: Option<NonZeroUsize>,
     again: bool,
     watch: &dyn Watch,
-) -> Result<Option<Vec<ControllerResult>>, Error> {
+) -> Result<RanParts, Error> {
     let folder = |part: &Part<'_>| Folder(out.path(&part.case.name).join(&part.controller.name));
     let open = |part: &Part<'_>| Session::open(&part.sweep, folder(part), again);
     let mut sessions: Vec<Session> = parts.iter().map(open).collect::<Result<_, _>>()?;
@@ -90,19 +97,19 @@ pub fn run_parts(
         Ok::<_, Error>(())
     })?;
     drop(shared);
-    if sessions.iter().any(|session| !session.missing().is_empty()) {
-        return Ok(None);
+    let (missing, mut results) = (sessions.iter().map(|session| session.missing().len()).sum(), Vec::new());
+    if missing > 0 {
+        return Ok(RanParts { results, missing });
     }
-    let mut results = Vec::new();
     for (part, mut session) in parts.iter().zip(sessions) {
         let table = session.results(&part.case.metrics)?;
         session.finish()?;
         results.push(ControllerResult::new(part.case, part.controller, &table));
     }
-    Ok(Some(results))
+    Ok(RanParts { results, missing })
 }
 
 fn metric(name: &str, of: &str) -> Result<Metric, SuiteError> {
-    let of = of.parse().map_err(|error| SuiteError::Metric { name: name.to_owned(), error })?;
+    let of = of.parse().map_err(|error| SuiteError::Metric { name: name.to_owned(), error: Box::new(error) })?;
     Ok(Metric { name: name.to_owned(), of })
 }

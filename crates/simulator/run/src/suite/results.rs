@@ -1,6 +1,6 @@
 //! Results of a suite: means over seeds with their intervals, and whether they are within the bands.
 
-use super::{Band, Case, Controller, Suite};
+use super::{Band, Case, Controller, Explanation, Suite};
 use crate::sweep::ResultTable;
 use headway_record::Estimate;
 use serde::Serialize;
@@ -49,7 +49,31 @@ pub struct ControllerResult {
     pub bands: Vec<BandResult>,
 }
 
-/// Whether a controller is within a band.
+/// Whether the mean of a metric is within a band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BandVerdict {
+    /// The mean is within the limits.
+    Met,
+    /// A limit is within the 95 % interval of the mean.
+    Undecided,
+    /// The mean is outside of the limits, or fewer than half of the runs have a value.
+    Missed,
+}
+
+impl BandVerdict {
+    /// Returns the verdict as in the results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Undecided => "undecided",
+            Self::Missed => "missed",
+        }
+    }
+}
+
+/// Result of a controller in a band.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BandResult {
     /// Name of the metric.
@@ -62,32 +86,49 @@ pub struct BandResult {
     pub why: String,
     /// Mean over the seeds; `None` without a value.
     pub mean: Option<f64>,
-    /// Whether the mean is within the limits; `None` without a value.
-    pub met: Option<bool>,
+    /// Whether the mean is within the limits.
+    pub verdict: BandVerdict,
     /// Reason why the controller misses the band, if it does and the suite has one.
     pub explained: Option<String>,
+}
+
+fn verdict(band: &Band, found: Estimate) -> BandVerdict {
+    let half = found.ci95.unwrap_or(0.0);
+    let mut limits = [band.min, band.max].into_iter().flatten();
+    if limits.any(|limit| half > 0.0 && (found.mean - limit).abs() <= half) {
+        return BandVerdict::Undecided;
+    }
+    if band.contains(found.mean) { BandVerdict::Met } else { BandVerdict::Missed }
 }
 
 impl ControllerResult {
     pub(super) fn new(case: &Case, controller: &Controller, table: &ResultTable) -> Self {
         let metrics = table.rows.first().map(|row| row.metrics.clone()).unwrap_or_default();
+        let runs = table.rows.first().map_or(0, |row| row.runs);
         let of_band = |band: &Band| {
             let number = case.metrics.iter().position(|metric| metric.name == band.metric);
-            let mean = number.and_then(|number| metrics.get(number).copied().flatten()).map(|found| found.mean);
-            let met = mean.map(|mean| band.contains(mean));
-            let explained = band.explained.get(&controller.name).filter(|_| met == Some(false)).cloned();
-            let Band { metric, min, max, why, .. } = band.clone();
-            BandResult { metric, min, max, why, mean, met, explained }
+            let found = number.and_then(|number| metrics.get(number).copied().flatten());
+            let verdict =
+                found.filter(|found| 2 * found.runs >= runs).map_or(BandVerdict::Missed, |found| verdict(band, found));
+            let Band { metric, min, max, why } = band.clone();
+            BandResult { metric, min, max, why, mean: found.map(|found| found.mean), verdict, explained: None }
         };
         let bands = if controller.reference { Vec::new() } else { case.bands.iter().map(of_band).collect() };
         Self { name: controller.name.clone(), reference: controller.reference, metrics, bands }
     }
 
-    /// Returns the numbers of bands that are met, and that have a value.
+    /// Adds the reasons for which bands are missed.
+    fn explain(&mut self, case: &str, explanations: &[Explanation]) {
+        for band in self.bands.iter_mut().filter(|band| band.verdict == BandVerdict::Missed) {
+            let reason = explanations.iter().find(|reason| reason.applies(case, &self.name, &band.metric));
+            band.explained = reason.map(|reason| reason.why.clone());
+        }
+    }
+
+    /// Returns the number of bands with this verdict.
     #[must_use]
-    pub fn score(&self) -> (usize, usize) {
-        let met = self.bands.iter().filter_map(|band| band.met);
-        (met.clone().filter(|met| *met).count(), met.count())
+    pub fn count(&self, verdict: BandVerdict) -> usize {
+        self.bands.iter().filter(|band| band.verdict == verdict).count()
     }
 }
 
@@ -96,12 +137,16 @@ impl SuiteResults {
     #[must_use]
     pub fn new(suite: &Suite, seeds: u64, parts: Vec<ControllerResult>) -> Self {
         let mut parts = parts.into_iter();
+        let explained = |case: &Case, mut part: ControllerResult| {
+            part.explain(&case.name, &suite.explanations);
+            part
+        };
         let case = |case: &Case| CaseResult {
             name: case.name.clone(),
             title: case.title.clone(),
             file: case.file.clone(),
             metrics: case.metrics.iter().map(|metric| metric.name.clone()).collect(),
-            controllers: parts.by_ref().take(suite.controllers.len()).collect(),
+            controllers: parts.by_ref().take(suite.controllers.len()).map(|part| explained(case, part)).collect(),
         };
         Self {
             title: suite.title.clone(),
@@ -116,21 +161,47 @@ impl SuiteResults {
     #[must_use]
     pub fn csv(&self) -> String {
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let mut text = "case,controller,metric,mean,ci95,min,max,met\n".to_owned();
+        let mut text = "case,controller,metric,runs,mean,ci95,min,max,verdict\n".to_owned();
         for case in &self.cases {
             for controller in &case.controllers {
                 for (metric, value) in case.metrics.iter().zip(&controller.metrics) {
                     let band = controller.bands.iter().find(|band| band.metric == *metric);
                     let (min, max) = band.map_or((None, None), |band| (band.min, band.max));
-                    let met = band.and_then(|band| band.met).map_or(String::new(), |met| met.to_string());
+                    let verdict = band.map_or("", |band| band.verdict.name());
+                    let runs = value.map_or(0, |value| value.runs);
                     let (mean, ci95) = (value.map(|value| value.mean), value.and_then(|value| value.ci95));
                     let [mean, ci95, min, max] = [mean, ci95, min, max].map(number);
                     let name = metric.replace('"', "\"\"");
-                    let _ =
-                        writeln!(text, "{},{},\"{name}\",{mean},{ci95},{min},{max},{met}", case.name, controller.name);
+                    let _ = writeln!(
+                        text,
+                        "{},{},\"{name}\",{runs},{mean},{ci95},{min},{max},{verdict}",
+                        case.name, controller.name
+                    );
                 }
             }
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mean whose interval contains a limit is undecided; equal runs have no interval.
+    #[test]
+    fn a_limit_within_the_interval_is_undecided() {
+        let band = Band { metric: "rate".to_owned(), min: Some(1.0), max: Some(2.0), why: String::new() };
+        let of = |mean, ci95| verdict(&band, Estimate { mean, ci95, runs: 3 });
+        for (mean, ci95, expected) in [
+            (1.5, Some(0.4), BandVerdict::Met),
+            (1.5, Some(0.5), BandVerdict::Undecided),
+            (0.9, Some(0.05), BandVerdict::Missed),
+            (2.1, Some(0.2), BandVerdict::Undecided),
+            (2.0, None, BandVerdict::Met),
+            (2.1, None, BandVerdict::Missed),
+        ] {
+            assert_eq!(of(mean, ci95), expected, "{mean} {ci95:?}");
+        }
     }
 }

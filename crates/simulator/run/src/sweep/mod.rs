@@ -23,7 +23,7 @@ pub use folders::listed;
 pub use metric::Metric;
 pub use over::{Line, LinePoint, NoSuchKey, Places};
 pub use parquet_file::{DatasetColumn, DatasetValues};
-pub use results::{Against, Difference, Key, NO_RANDOMNESS, NoSuchValue, ResultRow, ResultTable};
+pub use results::{Against, Difference, Key, NO_RANDOMNESS, NoSuchValue, ResultRow, ResultTable, shown_estimate};
 pub use session::Session;
 
 use crate::code::CODE;

@@ -336,6 +336,13 @@ fn constants<'a>(mut numbers: impl Iterator<Item = &'a Estimate>) -> &'static st
     }
 }
 
+/// Formats a mean and its interval with the decimals that the interval justifies: two significant digits of it, or four
+/// of a mean without one.
+#[must_use]
+pub fn shown_estimate(number: Estimate) -> String {
+    shown(number, false)
+}
+
 /// Formats a number with the decimals that its interval justifies: two significant digits of the interval, or
 /// four of a number without one.
 fn shown(number: Estimate, is_difference: bool) -> String {

@@ -40,13 +40,21 @@ impl Carrier for Agent {
 
 impl Ends for Agent {}
 
+impl Agent {
+    /// Returns what encoders follow. Not inlined: most sources are not encoders.
+    #[inline(never)]
+    fn transport_state(&self) -> TransportState {
+        TransportState {
+            target_rate: self.status().and_then(|status| status.target_rate),
+            waiting: self.sender.queue.bytes(),
+        }
+    }
+}
+
 impl SendingEnd for Agent {
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
-        source.follow(|| TransportState {
-            target_rate: self.status().and_then(|status| status.target_rate),
-            waiting: self.sender.queue.bytes(),
-        });
+        source.follow(|| self.transport_state());
         let Some(write) = source.poll(due) else { return WriteOutcome::Nothing };
         self.sender.queue.write(now, &write, meter);
         WriteOutcome::Queued

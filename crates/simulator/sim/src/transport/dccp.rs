@@ -39,6 +39,17 @@ impl Carrier for Dccp {
     }
 }
 
+impl Dccp {
+    /// Returns what encoders follow. Not inlined: most sources are not encoders.
+    #[inline(never)]
+    fn transport_state(&self) -> TransportState {
+        TransportState {
+            target_rate: self.status().and_then(|status| status.target_rate),
+            waiting: self.client.queue.bytes(),
+        }
+    }
+}
+
 impl Ends for Dccp {}
 
 impl SendingEnd for Dccp {
@@ -49,10 +60,7 @@ impl SendingEnd for Dccp {
 
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
-        source.follow(|| TransportState {
-            target_rate: self.status().and_then(|status| status.target_rate),
-            waiting: self.client.queue.bytes(),
-        });
+        source.follow(|| self.transport_state());
         let Some(write) = source.poll(due) else { return WriteOutcome::Nothing };
         self.client.queue.write(now, &write, meter);
         WriteOutcome::Queued

@@ -21,6 +21,7 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// Adds received data; `window` is the window of [`rate`](Self::rate) in s.
+    #[inline]
     pub(crate) fn add(&mut self, now: Instant, bytes: u64, window: f64) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.packets = self.packets.saturating_add(1);
@@ -29,9 +30,14 @@ impl Arrivals {
         }
         match self.list.back_mut() {
             Some(last) if !self.apart && now.since(last.0) < self.grain.1 => last.1 = last.1.saturating_add(bytes),
-            _ => self.list.push_back((now, bytes)),
+            _ => self.push(now, bytes),
         }
         self.apart = false;
+    }
+
+    /// Adds an entry. Joins the two oldest ones if there are too many.
+    fn push(&mut self, now: Instant, bytes: u64) {
+        self.list.push_back((now, bytes));
         if self.list.len() > MAX_ENTRIES
             && let Some(oldest) = self.list.pop_front()
             && let Some(next) = self.list.front_mut()
