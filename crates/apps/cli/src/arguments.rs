@@ -120,26 +120,9 @@ pub(crate) struct LabOptions {
     pub(crate) bound: headway_units::Duration,
 }
 
+/// Execution and output of many runs, as of `headway sweep` and `headway suite`.
 #[derive(Debug, Args)]
-pub(crate) struct SuiteOptions {
-    /// Name of a built-in suite (`rfc8867`), or folder with a file suite.toml.
-    pub(crate) suite: String,
-    /// Run only this controller: a name in the suite, or NAME=TRANSPORT, such as `mine={kind="tfrc",ecn=true}`. May be
-    /// repeated [default: all].
-    #[arg(long = "controller", value_name = "NAME")]
-    pub(crate) controllers: Vec<String>,
-    /// Run only this case. May be repeated [default: all].
-    #[arg(long = "case", value_name = "NAME")]
-    pub(crate) cases: Vec<String>,
-    /// Number of seeds, from 1 to 100000; the seeds are 1 to N [default: the number in the suite].
-    #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
-    pub(crate) seeds: Option<u64>,
-    /// Folder for the results [default: out/NAME].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Write the files of a built-in suite to this new folder instead of running it, so that they can be changed.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["controllers", "cases", "seeds", "out"])]
-    pub(crate) copy: Option<PathBuf>,
+pub(crate) struct ManyRunsOptions {
     /// Number of worker threads, from 1 to 65535 [default: one per core].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -155,6 +138,30 @@ pub(crate) struct SuiteOptions {
     /// Do not show progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SuiteOptions {
+    /// Name of a built-in suite (`rfc8867`), or folder with a file suite.toml.
+    pub(crate) suite: String,
+    /// Run only this controller: a name in the suite, or NAME=TRANSPORT, such as `mine={kind="tfrc",ecn=true}`. May be
+    /// repeated [default: all].
+    #[arg(long = "controller", value_name = "NAME")]
+    pub(crate) controllers: Vec<String>,
+    /// Run only this case. May be repeated [default: all].
+    #[arg(long = "case", value_name = "NAME")]
+    pub(crate) cases: Vec<String>,
+    /// Number of seeds, from 1 to 100000; the seeds are 1 to N [default: the number in the suite].
+    #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
+    pub(crate) seeds: Option<u64>,
+    /// Folder for the results [default: out/NAME, or out/FOLDER-suite].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the files of a built-in suite to this new folder instead of running it, so that they can be changed.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["controllers", "cases", "seeds", "out"])]
+    pub(crate) copy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) runs: ManyRunsOptions,
 }
 
 #[derive(Debug, Args)]
@@ -221,21 +228,8 @@ pub(crate) struct SweepOptions {
     /// packages headway and distributed.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["records", "precision"])]
     pub(crate) dask: Option<String>,
-    /// Number of worker threads, from 1 to 65535 [default: one per core].
-    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// Repeat runs that are already complete in the folder, instead of reusing their results.
-    #[arg(long)]
-    pub(crate) again: bool,
-    /// Print comma-separated values instead of a table.
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Do not show progress.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) runs: ManyRunsOptions,
     #[command(flatten)]
     pub(crate) style: StyleOptions,
 }

@@ -48,9 +48,9 @@ pub(crate) fn suite(options: &SuiteOptions) -> Result<(), Failure> {
     let out = folder(options.out.as_deref(), &opened.name);
     interrupt::listen();
     let _lock = out.claim(FolderKind::Suite)?;
-    let progress = Progress::of_runs(options.quiet);
+    let progress = Progress::of_runs(options.runs.quiet);
     progress.runs(parts.len());
-    let RanParts { results, missing } = run_parts(&parts, &out, options.jobs, options.again, &progress)?;
+    let RanParts { results, missing } = run_parts(&parts, &out, options.runs.jobs, options.runs.again, &progress)?;
     if missing > 0 {
         progress.finish();
         let all = parts.len() * usize::try_from(seeds).unwrap_or(usize::MAX);
@@ -67,9 +67,9 @@ pub(crate) fn suite(options: &SuiteOptions) -> Result<(), Failure> {
     out.write("results.json", json.as_bytes())?;
     out.write("results.csv", results.csv().as_bytes())?;
     out.write("index.html", page::page(&opened.suite, &results, &rates).as_bytes())?;
-    if options.json {
+    if options.runs.json {
         output::text(&json)
-    } else if options.csv {
+    } else if options.runs.csv {
         output::text(&results.csv())
     } else {
         output::text(&format!("{}\npage: {}", plain(&results), out.path("index.html").display()))

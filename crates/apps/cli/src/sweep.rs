@@ -45,7 +45,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let mut varies: Vec<Vary> = options.varies.iter().map(|vary| vary.parse()).collect::<Result<_, _>>()?;
     varies.extend(options.seeds.map(Vary::seeds));
     let metrics = Metric::read_all(&options.metrics).map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
-    let progress = Progress::of_runs(options.quiet);
+    let progress = Progress::of_runs(options.runs.quiet);
     let sweep = Arc::new(Sweep::read(text, &varies, options.records, &())?);
     let seeds = sweep.seeds();
     let max_seeds = options.max_seeds.map_or(MAX_SEEDS.max(seeds), |max_seeds| max_seeds as usize);
@@ -85,8 +85,8 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     if let Some(address) = &options.dask {
         on_dask(address, &out, &varies_as_written, options)?;
     }
-    let again = options.again && options.dask.is_none();
-    let threads = Threads { jobs: options.jobs, traces: Vec::new(), again };
+    let again = options.runs.again && options.dask.is_none();
+    let threads = Threads { jobs: options.runs.jobs, traces: Vec::new(), again };
     let precision = options.precision.map(|relative| (relative.value(), max_seeds));
     let Outcome { results, missing } = run(&sweep, out.clone(), &threads, &Request { metrics, precision }, progress)?;
     let results = match &options.against {
@@ -97,9 +97,9 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
         Some(over) => draw(&picture::charts(&results, over, options)?, &out)?,
         None => Vec::new(),
     };
-    if options.json {
+    if options.runs.json {
         output::json(&results)?;
-    } else if options.csv {
+    } else if options.runs.csv {
         output::text(&results.csv())?;
     } else {
         let dataset = if missing == 0 { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
@@ -132,7 +132,7 @@ fn draw(figures: &[Figure], out: &Folder) -> Result<Vec<String>, Failure> {
 /// Executes all runs on a Dask cluster with the Python package. Their results are in the folder.
 fn on_dask(address: &str, out: &Folder, varies: &[&String], options: &SweepOptions) -> Result<(), Failure> {
     let mut python = std::process::Command::new("python3");
-    python.args(["-m", "headway.dask", CODE, address]).arg(&out.0).arg(if options.again { "again" } else { "on" });
+    python.args(["-m", "headway.dask", CODE, address]).arg(&out.0).arg(if options.runs.again { "again" } else { "on" });
     python.arg(&options.scenario).args(&options.overrides).arg("--").args(varies);
     // The child exits when this pipe is closed, even if this program is killed.
     let mut child = python

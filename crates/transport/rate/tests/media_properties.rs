@@ -56,9 +56,23 @@ fn arrivals() -> impl Strategy<Value = TimedArrival> {
 #[derive(Clone, Debug)]
 enum Step {
     Wait(Duration),
-    Send { size: u64, packets: u64 },
-    Timed { behind: i64, rtt: Option<Duration>, clock: Duration, arrivals: Vec<TimedArrival> },
-    Own { rtt: Option<Duration>, bytes: Vec<u8> },
+    /// Packets of a frame that waits: data without headers, all data that waits, and the age of the first packet.
+    Send {
+        size: u64,
+        packets: u64,
+        waiting: u64,
+        age: Duration,
+    },
+    Timed {
+        behind: i64,
+        rtt: Option<Duration>,
+        clock: Duration,
+        arrivals: Vec<TimedArrival>,
+    },
+    Own {
+        rtt: Option<Duration>,
+        bytes: Vec<u8>,
+    },
     Timeout,
     Limited,
 }
@@ -67,7 +81,8 @@ fn steps() -> impl Strategy<Value = Step> {
     let rtts = || prop::option::weighted(0.9, times());
     prop_oneof![
         3 => times().prop_map(Step::Wait),
-        4 => (prop_oneof![3 => 0u64..2000, 1 => numbers()], 1u64..40).prop_map(|(size, packets)| Step::Send { size, packets }),
+        4 => (prop_oneof![3 => 0u64..2000, 1 => numbers()], 1u64..40, numbers(), times())
+            .prop_map(|(size, packets, waiting, age)| Step::Send { size, packets, waiting, age }),
         4 => (-3i64..50, rtts(), times(), prop::collection::vec(arrivals(), 0..120))
             .prop_map(|(behind, rtt, clock, arrivals)| Step::Timed { behind, rtt, clock, arrivals }),
         4 => (rtts(), prop_oneof![1 => prop::collection::vec(any::<u8>(), 0..12), 9 => prop::collection::vec(any::<u8>(), 6)])
@@ -91,11 +106,14 @@ proptest! {
         let mut context = SenderContext::new(now, Bytes::new(packet_size), Random::new(7, "any"));
         context.rtt = rtt;
         let mut sender = Sender::new(&options, context);
-        let mut number = 0;
+        let (mut number, mut next) = (0, Next::new(Bytes::new(100)));
         for step in steps {
             match step {
                 Step::Wait(time) => now += time,
-                Step::Send { size, packets } => for _ in 0..packets {
+                Step::Send { size, packets, waiting, age } => for packet in 1..=packets {
+                    (next.size, next.waiting, next.age) = (Bytes::new(size), Bytes::new(waiting), age);
+                    next.ends_frame = packet == packets;
+                    let _ = sender.poll_send(now, &next);
                     number += 1;
                     sender.on_send(now, &Sending::new(number, Some(Bytes::new(size))));
                 }
@@ -119,7 +137,7 @@ proptest! {
                 }
                 Step::Limited => sender.on_application_limited(now),
             }
-            if let Permit::At(at) = sender.poll_send(now, &Next::new(Bytes::new(100))) {
+            if let Permit::At(at) = sender.poll_send(now, &next) {
                 prop_assert!(at > now);
             }
             let status = sender.status();

@@ -291,11 +291,16 @@ fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a String>) 
     Ok(())
 }
 
+fn metric(name: &str, of: &str) -> Result<Metric, SuiteError> {
+    let of = of.parse().map_err(|error| SuiteError::Metric { name: name.to_owned(), error: Box::new(error) })?;
+    Ok(Metric { name: name.to_owned(), of })
+}
+
 /// Adds metrics to inherited ones. A metric replaces an inherited one with the same name.
 fn metrics(inherited: &[Metric], more: Vec<MetricTable>) -> Result<Vec<Metric>, SuiteError> {
     let mut all = inherited.to_vec();
     for MetricTable { name, of } in more {
-        let metric = super::metric(&name, &of)?;
+        let metric = metric(&name, &of)?;
         match all.iter_mut().find(|known| known.name == name) {
             Some(known) => *known = metric,
             None => all.push(metric),

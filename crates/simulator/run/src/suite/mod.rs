@@ -11,7 +11,7 @@ mod results;
 pub use file::{Band, Case, Controller, Explanation, Suite, SuiteError};
 pub use results::{BandResult, BandVerdict, CaseResult, ControllerResult, SuiteResults};
 
-use crate::sweep::{Metric, Session, Sweep, Task};
+use crate::sweep::{Session, Sweep, Task};
 use crate::text::{ScenarioFiles, ScenarioText};
 use crate::{Error, Folder, Watch, each};
 use headway_scenario::{Override, Vary};
@@ -107,9 +107,4 @@ pub fn run_parts(
         results.push(ControllerResult::new(part.case, part.controller, &table));
     }
     Ok(RanParts { results, missing })
-}
-
-fn metric(name: &str, of: &str) -> Result<Metric, SuiteError> {
-    let of = of.parse().map_err(|error| SuiteError::Metric { name: name.to_owned(), error: Box::new(error) })?;
-    Ok(Metric { name: name.to_owned(), of })
 }

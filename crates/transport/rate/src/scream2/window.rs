@@ -130,7 +130,7 @@ impl Window {
     /// Handles the first packet of a frame. The target rate is divided by `divisor`.
     pub(super) const fn on_frame(&mut self, divisor: f64) {
         self.new_frame = true;
-        self.target_bps *= self.divisor / divisor;
+        self.target_bps = (self.target_bps * self.divisor / divisor).min(self.max_bps);
         self.divisor = divisor;
     }
 
