@@ -13,8 +13,8 @@ use built_in::BuiltIn;
 use headway_record::plot::{Figure, Run, Style, figures};
 use headway_record::{SeriesTable, number_table};
 use headway_run::{
-    BandVerdict, Case, Controller, FolderKind, Part, RanParts, ScenarioFiles, Suite, SuiteError, SuiteResults, Watch,
-    each, read, run_parts, simulate,
+    BandVerdict, Case, CaseResult, Controller, ControllerResult, Error, FolderKind, Part, RanParts, ScenarioFiles,
+    ScenarioText, Suite, SuiteError, SuiteResults, Watch, each, read, run_parts, simulate,
 };
 use headway_units::counted;
 use std::path::{Path, PathBuf};
@@ -151,25 +151,26 @@ impl Opened {
         let mut parts = Vec::new();
         for case in &self.suite.cases {
             for controller in &self.suite.controllers {
-                let (text, files) = self.scenario(case)?;
-                let part = Part::read(case, controller, seeds, text, files);
                 let named = |error| Failure::Suite(format!("case {} with {}: {error}", case.name, controller.name));
-                parts.push(part.map_err(named)?);
+                let text = self.scenario(case, controller).map_err(named)?;
+                parts.push(Part::read(case, controller, seeds, text).map_err(named)?);
             }
         }
         Ok(parts)
     }
 
-    fn scenario(&self, case: &Case) -> Result<(String, ScenarioFiles), Failure> {
-        if let Some(folder) = &self.folder {
-            let path = folder.join(&case.file);
-            let parent = path.parent().map(Path::to_owned).unwrap_or_default();
-            return Ok((text_of(&path)?, ScenarioFiles::new(parent)));
+    fn scenario(&self, case: &Case, controller: &Controller) -> Result<ScenarioText, Error> {
+        let sets = case.overrides(controller);
+        match (&self.folder, self.built_in) {
+            (Some(folder), _) => ScenarioText::read(&folder.join(&case.file), sets),
+            (None, suite) => {
+                let text = suite.and_then(|suite| suite.text(&case.file)).unwrap_or_default();
+                let named = suite.map(|suite| suite.files).unwrap_or_default().iter();
+                let named = named.filter(|(name, _)| text.contains(name));
+                let known = named.map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes))).collect();
+                ScenarioText::with(case.file.clone(), text.to_owned(), ScenarioFiles::with(PathBuf::new(), known), sets)
+            }
         }
-        let files = self.built_in.map(|suite| suite.files).unwrap_or_default();
-        let known = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
-        let text = self.built_in.and_then(|suite| suite.text(&case.file)).unwrap_or_default();
-        Ok((text.to_owned(), ScenarioFiles::with(PathBuf::new(), known.collect())))
     }
 }
 
@@ -189,6 +190,7 @@ fn rates(parts: &[Part<'_>], watch: &dyn Watch) -> Result<Vec<Option<Figure>>, F
         if let Some(series) = record.series {
             series.finish(&mut bytes).map_err(|error| plot(&error))?;
         }
+        // Entities with a queue are links, which the figure omits.
         let series =
             SeriesTable::of_metrics(&bytes, &["throughput_bps", "queue_packets"]).map_err(|error| plot(&error))?;
         let run = Run { label: &part.controller.name, series: &series, from: 0.0 };
@@ -200,19 +202,16 @@ fn rates(parts: &[Part<'_>], watch: &dyn Watch) -> Result<Vec<Option<Figure>>, F
 
 /// Formats the number of bands that are met, by case and controller, and the bands that are not.
 fn plain(results: &SuiteResults) -> String {
-    let controllers = results.cases.first().map(|case| &case.controllers[..]).unwrap_or_default();
-    let tested: Vec<usize> = (0..controllers.len()).filter(|column| !controllers[*column].reference).collect();
-    let heads = ["case".to_owned()].into_iter().chain(tested.iter().map(|column| controllers[*column].name.clone()));
-    let row = |case: &headway_run::CaseResult| {
-        let score = |column: &usize| {
-            let controller = &case.controllers[*column];
-            let undecided = controller.count(BandVerdict::Undecided);
-            let more = if undecided > 0 { format!("+{undecided}") } else { String::new() };
-            format!("{}{more}/{}", controller.count(BandVerdict::Met), controller.bands.len())
-        };
-        [case.name.clone()].into_iter().chain(tested.iter().map(score)).collect()
+    let first = results.cases.first();
+    let names = first.into_iter().flat_map(CaseResult::tested).map(|controller| controller.name.clone());
+    let heads: Vec<String> = ["case".to_owned()].into_iter().chain(names).collect();
+    let score = |controller: &ControllerResult| {
+        let undecided = controller.count(BandVerdict::Undecided);
+        let more = if undecided > 0 { format!("+{undecided}") } else { String::new() };
+        format!("{}{more}/{}", controller.count(BandVerdict::Met), controller.bands.len())
     };
-    let table = number_table(1, heads.collect(), results.cases.iter().map(row).collect());
+    let row = |case: &CaseResult| [case.name.clone()].into_iter().chain(case.tested().map(score)).collect();
+    let table = number_table(1, heads, results.cases.iter().map(row).collect());
     let missed = results.cases.iter().flat_map(|case| &case.controllers).flat_map(|controller| &controller.bands);
     let missed = missed.filter(|band| band.verdict == BandVerdict::Missed);
     let (all, explained) = (missed.clone().count(), missed.filter(|band| band.explained.is_some()).count());

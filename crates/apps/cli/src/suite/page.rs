@@ -3,8 +3,9 @@
 use headway_papers::Escaped;
 use headway_record::Estimate;
 use headway_record::plot::Figure;
-use headway_run::{BandResult, BandVerdict, CaseResult, ControllerResult, Suite, SuiteResults, shown_estimate};
+use headway_run::{Band, BandResult, BandVerdict, CaseResult, Suite, SuiteResults, shown_estimate};
 use headway_units::counted;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
@@ -14,9 +15,9 @@ pub(super) fn page(suite: &Suite, results: &SuiteResults, rates: &[Option<Figure
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>Headway: {title}</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n<h1>{title}</h1>\n<p>Source: {}. Headway {}, means over {} with 95 % intervals (Student).
-         A band is undecided (?) if a limit is within the interval.\n\
-         The bands are limits of this suite. A band is met if the mean is within it.</p>\n",
+         </head>\n<body>\n<h1>{title}</h1>\n<p>Source: {}. Headway {}, means over {} with 95 % intervals (Student).\n\
+         The bands are limits of this suite. A band is met if the mean is within it, and undecided (?) if a limit is\n\
+         within the interval of the mean.</p>\n",
         Escaped(&results.source),
         Escaped(results.version),
         counted(results.seeds, "seed"),
@@ -48,17 +49,14 @@ fn controllers(suite: &Suite) -> String {
 /// Returns the table of the bands that are met, by case and controller.
 fn overview(results: &SuiteResults) -> String {
     let mut html = "<h2>Bands met</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>case</th>".to_owned();
-    let tested = |case: &CaseResult| -> Vec<ControllerResult> {
-        case.controllers.iter().filter(|controller| !controller.reference).cloned().collect()
-    };
-    for controller in results.cases.first().map(tested).unwrap_or_default() {
+    for controller in results.cases.first().into_iter().flat_map(CaseResult::tested) {
         let _ = write!(html, "<th>{}</th>", Escaped(&controller.name));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for case in &results.cases {
         let name = Escaped(&case.name);
         let _ = write!(html, "<tr><th><a href=\"#case-{name}\">{name}</a> {}</th>", Escaped(&case.title));
-        for controller in tested(case) {
+        for controller in case.tested() {
             let (met, all) = (controller.count(BandVerdict::Met), controller.bands.len());
             let class = match controller.count(BandVerdict::Missed) {
                 0 if met == all => "met",
@@ -90,13 +88,12 @@ fn of_case(suite: &Suite, results: &SuiteResults, case: &CaseResult, rates: &[Op
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for (number, metric) in case.metrics.iter().enumerate() {
-        let band_of =
-            |controller: &ControllerResult| controller.bands.iter().find(|band| band.metric == *metric).cloned();
-        let band = case.controllers.iter().find_map(band_of);
-        let limits = band.as_ref().map(limits).unwrap_or_default();
+        let band = case.tested().find_map(|controller| controller.band(metric));
+        let limits = band.map(|band| limits(&band.band)).unwrap_or_default();
         let _ = write!(html, "<tr><th>{}</th><td>{limits}</td>", Escaped(metric));
         for controller in &case.controllers {
-            let class = band_of(controller).map_or(String::new(), |band| format!(" class=\"{}\"", band.verdict.name()));
+            let class =
+                controller.band(metric).map_or(String::new(), |band| format!(" class=\"{}\"", band.verdict.name()));
             let value = controller.metrics.get(number).copied().flatten();
             let value = value.map_or_else(|| "–".to_owned(), |value| shown(value, results.seeds));
             let _ = write!(html, "<td{class}>{value}</td>");
@@ -120,33 +117,28 @@ fn of_case(suite: &Suite, results: &SuiteResults, case: &CaseResult, rates: &[Op
 
 /// Returns the reasons for the bands of a case, and those for which they are missed.
 fn reasons(case: &CaseResult) -> String {
-    let Some(first) = case.controllers.iter().find(|controller| !controller.reference) else { return String::new() };
+    let Some(first) = case.tested().next() else { return String::new() };
     let mut html = "<details><summary>Reasons for the bands</summary>\n<ul>\n".to_owned();
-    for band in &first.bands {
+    for BandResult { band, .. } in &first.bands {
         let _ = writeln!(html, "<li>{}, {}: {}</li>", Escaped(&band.metric), limits(band), Escaped(&band.why));
     }
-    html.push_str("</ul>\n</details>\n");
-    let missed =
-        case.controllers.iter().flat_map(|controller| controller.bands.iter().map(move |band| (controller, band)));
-    let missed: Vec<_> = missed.filter(|(_, band)| band.verdict == BandVerdict::Missed).collect();
-    if !missed.is_empty() {
-        html.push_str("<ul>\n");
-        for (controller, band) in missed {
+    html.push_str("</ul>\n</details>\n<ul>\n");
+    // Controllers with the same reason are in one line.
+    let mut missed: BTreeMap<[&str; 2], Vec<&str>> = BTreeMap::new();
+    for controller in case.tested() {
+        for band in controller.bands.iter().filter(|band| band.verdict == BandVerdict::Missed) {
             let why = band.explained.as_deref().unwrap_or("not explained");
-            let _ = writeln!(
-                html,
-                "<li>{}: {} missed: {}</li>",
-                Escaped(&controller.name),
-                Escaped(&band.metric),
-                Escaped(why)
-            );
+            missed.entry([&band.band.metric, why]).or_default().push(&controller.name);
         }
-        html.push_str("</ul>\n");
     }
-    html
+    for ([metric, why], controllers) in missed {
+        let controllers = controllers.join(", ");
+        let _ = writeln!(html, "<li>{} missed by {}: {}</li>", Escaped(metric), Escaped(&controllers), Escaped(why));
+    }
+    html + "</ul>\n"
 }
 
-fn limits(band: &BandResult) -> String {
+fn limits(band: &Band) -> String {
     match (band.min, band.max) {
         (Some(min), Some(max)) => format!("{min} to {max}"),
         (Some(min), None) => format!("at least {min}"),

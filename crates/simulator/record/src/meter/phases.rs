@@ -2,6 +2,7 @@
 
 use super::delay::DelaySummary;
 use super::histogram::Histogram;
+use super::rate_bins::ClosedBins;
 use headway_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -148,15 +149,12 @@ impl PhaseMeter {
     }
 
     fn coefficient_of_variation(&self, from: usize, until: usize) -> Option<f64> {
-        let seconds = (until - from) / SECOND_STEPS;
-        let rates = (0..seconds).map(|second| from + second * SECOND_STEPS);
-        let rates: Vec<f64> = rates.map(|step| self.bytes(step, step + SECOND_STEPS) as f64).collect();
-        let mean = rates.iter().sum::<f64>() / seconds as f64;
-        if seconds < 2 || mean == 0.0 {
-            return None;
+        let (seconds, mut sums) = ((until - from) / SECOND_STEPS, ClosedBins::default());
+        for second in 0..seconds {
+            let start = from + second * SECOND_STEPS;
+            sums.add(self.bytes(start, start + SECOND_STEPS));
         }
-        let variance = rates.iter().map(|rate| (rate - mean) * (rate - mean)).sum::<f64>() / seconds as f64;
-        Some(variance.sqrt() / mean)
+        sums.coefficient_of_variation(seconds as u64)
     }
 }
 

@@ -43,15 +43,21 @@ impl RateBins {
         if self.current < bins {
             sums.add(self.bytes);
         }
-        if bins < 2 || sums.sum == 0 {
-            return None;
-        }
-        let variance = u128::from(bins).saturating_mul(sums.squares).saturating_sub(sums.sum.saturating_mul(sums.sum));
-        Some((variance as f64).sqrt() / sums.sum as f64)
+        sums.coefficient_of_variation(bins)
     }
 }
 
 impl ClosedBins {
+    /// Returns the coefficient over `bins` bins, of which those that were not added are empty. `None` with fewer than two
+    /// bins or without bytes.
+    pub(crate) fn coefficient_of_variation(&self, bins: u64) -> Option<f64> {
+        if bins < 2 || self.sum == 0 {
+            return None;
+        }
+        let variance = u128::from(bins).saturating_mul(self.squares).saturating_sub(self.sum.saturating_mul(self.sum));
+        Some((variance as f64).sqrt() / self.sum as f64)
+    }
+
     pub(crate) fn add(&mut self, bytes: u64) {
         let bytes = u128::from(bytes);
         self.sum += bytes;

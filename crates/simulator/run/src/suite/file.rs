@@ -3,7 +3,7 @@
 use crate::sweep::Metric;
 use headway_record::ExpressionError;
 use headway_scenario::{ScenarioError, hint, table};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A suite of cases.
@@ -59,7 +59,7 @@ pub struct Case {
 }
 
 /// A range in which a metric must be.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
     /// Name of the metric.
@@ -95,6 +95,15 @@ impl Explanation {
         has(&self.controllers, controller)
             && has(&self.metrics, metric)
             && (self.cases.is_empty() || has(&self.cases, case))
+    }
+}
+
+impl Case {
+    /// Returns the overrides of the scenario with a controller, in the syntax of `--set`: those of the controller, those
+    /// of the case, and those of the case for this controller.
+    pub fn overrides<'a>(&'a self, controller: &'a Controller) -> impl Iterator<Item = &'a String> {
+        let more = self.set_for.get(&controller.name).into_iter().flatten();
+        controller.set.iter().chain(&self.set).chain(more)
     }
 }
 

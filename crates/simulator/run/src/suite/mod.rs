@@ -12,7 +12,7 @@ pub use file::{Band, Case, Controller, Explanation, Suite, SuiteError};
 pub use results::{BandResult, BandVerdict, CaseResult, ControllerResult, SuiteResults};
 
 use crate::sweep::{Session, Sweep, Task};
-use crate::text::{ScenarioFiles, ScenarioText};
+use crate::text::ScenarioText;
 use crate::{Error, Folder, Watch, each};
 use headway_scenario::{Override, Vary};
 use std::num::NonZeroUsize;
@@ -29,21 +29,12 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Reads the scenario of a case with the keys of a controller and then those of the case. `text` is the text of
-    /// [`Case::file`], and `files` has the files that it names.
+    /// Loads the scenario of a case for each seed. `text` is the scenario with the overrides of
+    /// [`Case::overrides`].
     ///
     /// # Errors
     /// The scenario with these keys is invalid, or a metric of the case names what it does not have.
-    pub fn read(
-        case: &'a Case,
-        controller: &'a Controller,
-        seeds: u64,
-        text: String,
-        files: ScenarioFiles,
-    ) -> Result<Self, Error> {
-        let more = case.set_for.get(&controller.name).into_iter().flatten();
-        let sets = controller.set.iter().chain(&case.set).chain(more);
-        let text = ScenarioText::with(case.file.clone(), text, files, sets)?;
+    pub fn read(case: &'a Case, controller: &'a Controller, seeds: u64, text: ScenarioText) -> Result<Self, Error> {
         let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &())?;
         sweep.check(&case.metrics)?;
         Ok(Self { case, controller, sweep: Arc::new(sweep) })

@@ -76,14 +76,9 @@ impl BandVerdict {
 /// Result of a controller in a band.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BandResult {
-    /// Name of the metric.
-    pub metric: String,
-    /// Smallest value.
-    pub min: Option<f64>,
-    /// Largest value.
-    pub max: Option<f64>,
-    /// Reason for the limits.
-    pub why: String,
+    /// The band.
+    #[serde(flatten)]
+    pub band: Band,
     /// Mean over the seeds; `None` without a value.
     pub mean: Option<f64>,
     /// Whether the mean is within the limits.
@@ -110,8 +105,7 @@ impl ControllerResult {
             let found = number.and_then(|number| metrics.get(number).copied().flatten());
             let verdict =
                 found.filter(|found| 2 * found.runs >= runs).map_or(BandVerdict::Missed, |found| verdict(band, found));
-            let Band { metric, min, max, why } = band.clone();
-            BandResult { metric, min, max, why, mean: found.map(|found| found.mean), verdict, explained: None }
+            BandResult { band: band.clone(), mean: found.map(|found| found.mean), verdict, explained: None }
         };
         let bands = if controller.reference { Vec::new() } else { case.bands.iter().map(of_band).collect() };
         Self { name: controller.name.clone(), reference: controller.reference, metrics, bands }
@@ -120,15 +114,28 @@ impl ControllerResult {
     /// Adds the reasons for which bands are missed.
     fn explain(&mut self, case: &str, explanations: &[Explanation]) {
         for band in self.bands.iter_mut().filter(|band| band.verdict == BandVerdict::Missed) {
-            let reason = explanations.iter().find(|reason| reason.applies(case, &self.name, &band.metric));
+            let reason = explanations.iter().find(|reason| reason.applies(case, &self.name, &band.band.metric));
             band.explained = reason.map(|reason| reason.why.clone());
         }
+    }
+
+    /// Returns the result in the band of a metric, if the metric has a band.
+    #[must_use]
+    pub fn band(&self, metric: &str) -> Option<&BandResult> {
+        self.bands.iter().find(|band| band.band.metric == metric)
     }
 
     /// Returns the number of bands with this verdict.
     #[must_use]
     pub fn count(&self, verdict: BandVerdict) -> usize {
         self.bands.iter().filter(|band| band.verdict == verdict).count()
+    }
+}
+
+impl CaseResult {
+    /// Returns the results of the controllers to which bands apply.
+    pub fn tested(&self) -> impl Iterator<Item = &ControllerResult> {
+        self.controllers.iter().filter(|controller| !controller.reference)
     }
 }
 
@@ -165,8 +172,8 @@ impl SuiteResults {
         for case in &self.cases {
             for controller in &case.controllers {
                 for (metric, value) in case.metrics.iter().zip(&controller.metrics) {
-                    let band = controller.bands.iter().find(|band| band.metric == *metric);
-                    let (min, max) = band.map_or((None, None), |band| (band.min, band.max));
+                    let band = controller.band(metric);
+                    let (min, max) = band.map_or((None, None), |band| (band.band.min, band.band.max));
                     let verdict = band.map_or("", |band| band.verdict.name());
                     let runs = value.map_or(0, |value| value.runs);
                     let (mean, ci95) = (value.map(|value| value.mean), value.and_then(|value| value.ci95));

@@ -25,7 +25,7 @@ pub(crate) struct Fates<O> {
     /// Meters of phases, by flow; empty if the run has no phases.
     pub(crate) phases: Vec<PhaseMeter>,
     /// Whether there are copies or phases, so that other runs need only one test for each packet.
-    is_special: bool,
+    has_copies_or_phases: bool,
     /// Number of copies made by links, and the packets that have copies in the network.
     pub(super) copied: u64,
     pub(super) duplicates: Duplicates,
@@ -46,7 +46,7 @@ impl<O: Observer> Fates<O> {
             dropped: 0,
             copies,
             phases: phase_meters(scenario),
-            is_special: copies || !scenario.phases.is_empty(),
+            has_copies_or_phases: copies || !scenario.phases.is_empty(),
             copied: 0,
             duplicates: Duplicates::default(),
             overflowed: None,
@@ -59,7 +59,7 @@ impl<O: Observer> Fates<O> {
     #[inline(always)]
     pub(super) fn delivered(&mut self, now: Instant, packet: &Packet, goodput: u32) {
         self.delivered += 1;
-        if self.is_special && self.arrives_again(now, packet) {
+        if self.has_copies_or_phases && self.counts_as_further_copy(now, packet) {
             return;
         }
         if packet.forward {
@@ -84,7 +84,7 @@ impl<O: Observer> Fates<O> {
     /// does.
     #[cold]
     #[inline(never)]
-    fn arrives_again(&mut self, now: Instant, packet: &Packet) -> bool {
+    fn counts_as_further_copy(&mut self, now: Instant, packet: &Packet) -> bool {
         let again = self.copies && self.duplicates.arrives(packet.uid);
         if packet.forward {
             let flow = packet.flow.0 as usize;
