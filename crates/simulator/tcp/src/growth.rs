@@ -1,9 +1,10 @@
 //! The interface of window growths, and shared steps.
 
+use crate::delivery::{Lost, RateSample};
 use crate::options::{AckCounting, Increase, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
-use headway_units::{Dialect, Duration, Ecn, Instant, OptionError};
+use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Random};
 
 /// The congestion window and the slow-start threshold, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +84,31 @@ pub(crate) trait Growth {
 
     /// Is notified that sending resumes after `silence` with nothing in flight.
     fn resumed(&mut self, _silence: Duration) {}
+
+    /// Is notified that the SYN was acknowledged after `rtt`, and that `window` was set. This and the following events
+    /// come from the recovery `rack-tlp` only.
+    fn opened(&mut self, _window: &mut Window, _now: Instant, _rtt: Duration) {}
+
+    /// Is notified that a segment is about to be sent with nothing in flight. `app_limited`: the application had
+    /// nothing to send before.
+    fn sending(&mut self, _window: &mut Window, _now: Instant, _app_limited: bool, _random: &mut Random) {}
+
+    /// Is notified of each lost segment, before the window is reduced.
+    fn segment_lost(&mut self, _window: &Window, _lost: &Lost) {}
+
+    /// Processes the sample of an acknowledgement that delivered data, after all other notifications of it. Returns
+    /// whether the segments now in flight count as limited by the application.
+    fn sampled(&mut self, _window: &mut Window, _sample: &RateSample, _random: &mut Random) -> bool {
+        false
+    }
+
+    /// Is notified that the last reduction was spurious, after `window` was restored.
+    fn undone(&mut self, _window: &mut Window) {}
+
+    /// Returns the pacing rate in segments per second; `None`: cwnd / SRTT. Used with [`Rules::paced`].
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
 
     /// Returns the ECN codepoint of data.
     fn codepoint(&self) -> Ecn {

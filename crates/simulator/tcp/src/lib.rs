@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+mod delivery;
 mod fack_board;
 mod growth;
 mod keys;
@@ -26,8 +27,10 @@ mod sender;
 mod sink;
 mod state;
 mod unit;
+mod windowed_max;
 
 pub use counters::Counters;
+pub use kinds::bbr::{BbrOptions, BbrVersion};
 pub use kinds::cubic::CubicOptions;
 pub use kinds::dctcp::DctcpOptions;
 pub use kinds::vegas::{VegasOptions, VegasRules};

@@ -4,6 +4,8 @@
 use crate::keys::options;
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
+/// Maximum data of one unit of segmentation offload (Linux `GSO_LEGACY_MAX_SIZE`, the 64 KiB of an IP packet).
+const OFFLOADED: Bytes = Bytes::new(65_536);
 /// Maximum window. SACK blocks carry 32-bit numbers, compared within half of this range.
 const MAX_SEGMENTS: u64 = 1 << 30;
 /// Minimum timeout; shorter ones flood the path at each loss. Linux at 1000 Hz has no shorter timer.
@@ -79,6 +81,10 @@ options! {
         /// Whether segments are paced SRTT / cwnd apart (Aggarwal, Savage and Anderson 2000). Fast retransmits and
         /// segments before the first round-trip sample are not delayed. Excludes `overhead`.
         Usual paced: bool = false;
+        /// Time at the pacing rate whose data a paced sender passes to the network at once, at least two segments and at
+        /// most 64 KiB, as a host with segmentation offload does (Linux: 1ms); at most 1s. Absent: each segment is
+        /// paced. Used with `paced`.
+        Usual segmentation_offload: Option<Duration> = None;
 
         /// Whether sender and sink use Explicit Congestion Notification (RFC 3168).
         Usual ecn: bool = false;
@@ -213,6 +219,9 @@ pub enum Pipe {
     /// Computed from the SACK scoreboard by forward acknowledgement: segments well below the highest SACK block are
     /// lost. With the recovery and the round-trip estimate of Linux 2.6 (ns-2 Agent/TCP/Linux).
     Fack,
+    /// Segments sent and neither delivered nor lost, with loss detection by time and tail loss probes (RACK-TLP, RFC
+    /// 8985). The sink reports duplicates (D-SACK, RFC 2883).
+    RackTlp,
 }
 
 /// Method by which a sink (receiver) reports ECN marks.
@@ -336,6 +345,12 @@ impl Rules {
     pub(crate) fn payload(&self) -> Bytes {
         Bytes::new(self.segment.count().saturating_sub(self.header.count()))
     }
+    /// Returns the segments that a host with segmentation offload sends at once, at this pacing rate in segments per
+    /// second (Linux `tcp_tso_autosize`).
+    pub(crate) fn offloaded_segments(&self, rate: f64, time: Duration) -> u32 {
+        let most = (OFFLOADED.count() / self.payload().count().max(1)).max(2);
+        (rate * time.as_secs_f64()).clamp(2.0, most as f64) as u32
+    }
     pub(crate) fn initial_window_segments(&self) -> u64 {
         let packets = self.segments(self.initial_window);
         match self.initial_window_bytes {
@@ -349,6 +364,7 @@ impl Rules {
         let with_ecn = |key| unused_unless(self.ecn, key, "ecn = true");
         let with_delay = |key| unused_unless(self.delayed_ack.is_some(), key, "delayed_ack");
         [
+            unused_unless(self.paced || self.segmentation_offload.is_none(), "segmentation_offload", "paced = true"),
             with_ecn("ecn_on_retransmission"),
             with_ecn("ecn_least_window"),
             with_delay("quick_acks"),
@@ -419,6 +435,11 @@ impl Rules {
                 return fail(key, format!("{rto} is out of range: from {LEAST_RTO} to max_rto, {}", self.max_rto));
             }
         }
+        check_range(
+            "segmentation_offload",
+            self.segmentation_offload.unwrap_or_default(),
+            Duration::ZERO..=LONGEST_OVERHEAD,
+        )?;
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
         if self.paced && !self.overhead.is_zero() {
             return fail("paced", "true excludes overhead: set only one of the two".into());

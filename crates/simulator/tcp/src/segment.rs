@@ -70,6 +70,20 @@ impl SackBlocks {
             *edges = (block.start as u32, block.end as u32);
         }
     }
+    /// Returns these blocks after a block that reports `seq` as received twice, at most `most` (D-SACK, RFC 2883 section
+    /// 4).
+    pub(crate) fn after_duplicate(&self, seq: u64, most: u8) -> Self {
+        let mut blocks = Self::default();
+        for (block, edges) in blocks
+            .0
+            .iter_mut()
+            .take(usize::from(most))
+            .zip(std::iter::once((seq as u32, (seq + 1) as u32)).chain(self.edges()))
+        {
+            *block = edges;
+        }
+        blocks
+    }
     fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.0.iter().copied().take_while(|(start, end)| start != end)
     }

@@ -62,7 +62,7 @@ pub(crate) trait Recovery {
 #[repr(C, align(64))]
 pub(crate) struct Flow<R, G> {
     pub(crate) state: State<G>,
-    recovery: R,
+    pub(crate) recovery: R,
 }
 
 impl<R: Recovery, G: Growth> Flow<R, G> {

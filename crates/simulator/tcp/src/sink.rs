@@ -7,7 +7,7 @@
 //! acknowledgement of the waiting one (RFC 8257 section 3.2).
 
 use crate::TcpOptions;
-use crate::options::{EcnEcho, Rules};
+use crate::options::{EcnEcho, Pipe, Rules};
 use crate::ranges::Ranges;
 use crate::segment::{SackBlocks, Segment};
 use headway_units::{Bytes, Ecn, Instant};
@@ -46,6 +46,8 @@ struct PendingAck {
     /// Segment that triggered it.
     latest: u64,
     ece: bool,
+    /// Whether it was received before.
+    duplicate: bool,
 }
 
 /// Reported SACK blocks, most recent first.
@@ -146,7 +148,7 @@ impl Sink {
         }
 
         let Some(delay) = self.rules.delayed_ack else {
-            self.acknowledge(seq, marks);
+            self.acknowledge(seq, marks, duplicate);
             return;
         };
         // In order: the highest segment in order is this one, for ns-2 even if received before.
@@ -159,21 +161,21 @@ impl Sink {
             return;
         }
         self.quick = self.quick.saturating_sub(u32::from(seq != 0));
-        self.acknowledge(seq, marks);
+        self.acknowledge(seq, marks, duplicate);
     }
 
     /// Handles the expiry of [`Sink::poll_timeout`]: sends the delayed acknowledgement.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.due <= now {
             // The waiting segment is the highest in order.
-            self.acknowledge(self.next.saturating_sub(1), self.waiting);
+            self.acknowledge(self.next.saturating_sub(1), self.waiting, false);
         }
     }
 
     /// Handles the FIN on the last segment of the peer: sends a delayed acknowledgement now if `answer_fin` is set.
     pub fn handle_fin(&mut self) {
         if self.rules.answer_fin && self.due != Instant::FAR_FUTURE {
-            self.acknowledge(self.next.saturating_sub(1), self.waiting);
+            self.acknowledge(self.next.saturating_sub(1), self.waiting, false);
         }
     }
 
@@ -190,8 +192,11 @@ impl Sink {
         if let Some(earlier) = self.rest.as_mut().and_then(|rest| rest.earlier.take()) {
             return Some(earlier);
         }
-        let PendingAck { latest, ece } = self.out.take()?;
-        let sack = self.report(latest);
+        let PendingAck { latest, ece, duplicate } = self.out.take()?;
+        let mut sack = self.report(latest);
+        if duplicate && self.rules.sack.pipe == Pipe::RackTlp {
+            sack = sack.after_duplicate(latest, self.rules.sack.sack_blocks);
+        }
         Some(self.acknowledgement(now, sack, ece))
     }
 
@@ -258,7 +263,7 @@ impl Sink {
     }
 
     /// Acknowledges the segment `latest` and a waiting one.
-    fn acknowledge(&mut self, latest: u64, marks: Marks) {
+    fn acknowledge(&mut self, latest: u64, marks: Marks, duplicate: bool) {
         let waited = std::mem::replace(&mut self.due, Instant::FAR_FUTURE) != Instant::FAR_FUTURE;
         let marks = if waited { marks.and(self.waiting) } else { marks };
         let ece = match self.rules.ecn_echo {
@@ -273,7 +278,7 @@ impl Sink {
             }
         };
         self.last_acked = self.next;
-        self.out = Some(PendingAck { latest, ece });
+        self.out = Some(PendingAck { latest, ece, duplicate });
     }
 
     /// Returns the SACK blocks (RFC 2018 section 4): first the one that contains `latest`, then those of earlier

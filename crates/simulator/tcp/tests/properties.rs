@@ -16,14 +16,21 @@ const HALVED_WINDOWS: [Option<HalvedWindow>; 4] =
 fn kinds() -> impl Strategy<Value = TcpOptions> {
     let kind = prop::sample::select(TcpOptions::KINDS);
     let halved = prop::sample::select(&HALVED_WINDOWS);
-    (kind, prop::sample::select(&DIALECTS), 2u64..60, any::<bool>(), any::<bool>(), halved).prop_map(
-        |(kind, dialect, window, delayed, timestamps, halved)| {
+    let recovery = (any::<bool>(), any::<bool>());
+    (kind, prop::sample::select(&DIALECTS), 2u64..60, any::<bool>(), any::<bool>(), halved, recovery).prop_map(
+        |(kind, dialect, window, delayed, timestamps, halved, (by_time, offloads))| {
             let mut options = TcpOptions::preset(kind, dialect).unwrap();
             let rules = options.rules_mut();
             rules.window = QueueSize::Packets(window);
             rules.delayed_ack = delayed.then(|| Duration::from_millis(100));
             rules.timestamps = timestamps;
             rules.halved_window = halved.unwrap_or(rules.halved_window);
+            if by_time && rules.sack.sack_blocks > 0 && rules.sack.pipe != Pipe::Fack {
+                rules.sack.pipe = Pipe::RackTlp;
+            }
+            if offloads && rules.paced {
+                rules.segmentation_offload = Some(Duration::from_millis(1));
+            }
             options
         },
     )

@@ -3,6 +3,7 @@
 pub(crate) mod aimd;
 pub(crate) mod arizona;
 pub(crate) mod bandwidth;
+pub(crate) mod bbr;
 pub(crate) mod bic;
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
@@ -10,6 +11,7 @@ pub(crate) mod fack;
 pub(crate) mod hystart;
 pub(crate) mod jtcp;
 pub(crate) mod newreno;
+pub(crate) mod rack_tlp;
 pub(crate) mod reno;
 pub(crate) mod sack;
 pub(crate) mod sack1;
@@ -25,6 +27,7 @@ use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Flow;
 use aimd::Aimd;
+use bbr::Bbr;
 use bic::Bic;
 use cubic::Cubic;
 use dctcp::Dctcp;
@@ -33,6 +36,7 @@ use headway_units::{
 };
 use jtcp::Jtcp;
 use newreno::NewReno;
+use rack_tlp::RackTlp;
 use reno::Reno;
 use sack::Sack;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
@@ -140,6 +144,7 @@ kinds! {
     "tcp-dctcp"    => Dctcp(Sack, Dctcp) [reno, sack, dctcp],
     "tcp-veno"     => Veno(Sack, Veno) [reno, sack],
     "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
+    "tcp-bbr"      => Bbr(RackTlp, Bbr) [sack, bbr],
 }
 
 own_options! {
@@ -151,6 +156,8 @@ own_options! {
     westwood: westwood::WestwoodOptions,
     /// Options of `tcp-dctcp`.
     dctcp: dctcp::DctcpOptions,
+    /// Options of `tcp-bbr`.
+    bbr: bbr::BbrOptions,
 }
 
 /// Options of a TCP connection: the kind and its rules.

@@ -8,10 +8,12 @@
 //! ```
 //! With `rack` (RFC 8985), in recovery: (0) lost retransmissions come first; (1) applies to all segments below the
 //! highest received. With `rack_window`, RACK may start the recovery.
-//! With `pipe = "counted"` the recovery is that of ns-2's Sack1, with `pipe = "fack"` that of its Agent/TCP/Linux.
+//! With `pipe = "counted"` the recovery is that of ns-2's Sack1, with `pipe = "fack"` that of its Agent/TCP/Linux, and
+//! with `pipe = "rack-tlp"` that of RFC 8985.
 
 use crate::growth::Growth;
 use crate::kinds::fack::Fack;
+use crate::kinds::rack_tlp::RackTlp;
 use crate::kinds::sack1::Counted;
 use crate::options::{Pipe, Rules};
 use crate::prr::Prr;
@@ -27,6 +29,7 @@ pub(crate) enum Sack {
     Counted(Counted),
     Scoreboard(Board),
     Fack(Fack),
+    RackTlp(Box<RackTlp>),
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +80,7 @@ impl Recovery for Sack {
                 entered: 0,
             }),
             Pipe::Fack => Self::Fack(Fack::new()),
+            Pipe::RackTlp => Self::RackTlp(Box::new(RackTlp::new(rules, &()))),
         }
     }
 
@@ -95,6 +99,7 @@ impl Recovery for Sack {
             Self::Counted(counted) => counted.on_ack(state, ack),
             Self::Scoreboard(board) => board.on_ack(state, ack),
             Self::Fack(fack) => fack.on_ack(state, ack),
+            Self::RackTlp(rack) => rack.on_ack(state, ack),
         }
     }
     fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
@@ -102,28 +107,32 @@ impl Recovery for Sack {
             Self::Counted(counted) => counted.on_timeout(state),
             Self::Scoreboard(board) => board.on_timeout(state),
             // Handled by `time_out`.
-            Self::Fack(_) => {}
+            Self::Fack(_) | Self::RackTlp(_) => {}
         }
     }
     fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
-        if let Self::Fack(fack) = self {
-            fack.time_out(state);
-            return;
+        match self {
+            Self::Fack(fack) => fack.time_out(state),
+            Self::RackTlp(rack) => rack.time_out(state),
+            Self::Counted(_) | Self::Scoreboard(_) => {
+                self.on_timeout(state);
+                state.time_out();
+                state.release();
+            }
         }
-        self.on_timeout(state);
-        state.time_out();
-        state.release();
     }
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         match self {
             Self::Counted(counted) => counted.next(state),
             Self::Scoreboard(board) => board.next(state),
             Self::Fack(fack) => fack.next(state),
+            Self::RackTlp(rack) => rack.next(state),
         }
     }
     fn room<G: Growth>(&self, state: &State<G>) -> u64 {
         match self {
             Self::Scoreboard(board) => state.room(board.left_network(state)),
+            Self::RackTlp(rack) => rack.room(state),
             Self::Counted(_) | Self::Fack(_) => state.room(0),
         }
     }
@@ -132,7 +141,11 @@ impl Recovery for Sack {
             Self::Counted(counted) => counted.sent(state, seq),
             Self::Scoreboard(board) => board.sent(state, seq),
             Self::Fack(fack) => fack.sent(state, seq),
+            Self::RackTlp(rack) => rack.sent(state, seq),
         }
+    }
+    fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
+        if let Self::RackTlp(rack) = self { rack.output(state, seq) } else { state.output(seq) }
     }
 }
 

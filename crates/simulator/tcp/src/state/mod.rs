@@ -75,9 +75,9 @@ pub(crate) struct State<G> {
     /// One past the highest segment sent at the last reduction (`recover_` + 1).
     pub(crate) recover: u64,
 
-    growth: G,
+    pub(crate) growth: G,
     pub(crate) counters: Counters,
-    random: Random,
+    pub(crate) random: Random,
     syn_lost: bool,
     ecn_agreed: bool,
     ecn_backoff: bool,
@@ -418,7 +418,10 @@ impl<G: Growth> State<G> {
     #[cold]
     fn waited(&mut self) -> bool {
         if self.rules.paced {
-            let due = self.pace.due(self.now, self.rto.srtt(&self.rules), self.window.cwnd);
+            let gap_ns = self.gap_ns();
+            let burst =
+                self.rules.segmentation_offload.map_or(1, |time| self.rules.offloaded_segments(1e9 / gap_ns, time));
+            let due = self.pace.due(self.now, gap_ns, burst);
             self.release_at = due.unwrap_or(Instant::FAR_FUTURE);
             return due.is_none();
         }
@@ -428,6 +431,16 @@ impl<G: Growth> State<G> {
         let delay = self.rules.overhead.as_secs_f64() * self.random.uniform();
         self.release_at = self.now + Duration::from_secs_f64(delay);
         false
+    }
+
+    /// Returns the time between paced segments in ns; zero before the first round-trip sample.
+    fn gap_ns(&self) -> f64 {
+        let by_window = || self.rto.srtt(&self.rules).as_nanos() as f64 / self.window.cwnd.max(1.0);
+        self.growth.pacing_rate().map_or_else(by_window, |rate| 1e9 / rate)
+    }
+    /// Returns the earliest departure of the next segment by pacing.
+    pub(crate) fn departure(&self) -> Instant {
+        self.pace.next().max(self.now)
     }
 
     #[inline]

@@ -1,8 +1,9 @@
-//! Pacing of a window (Aggarwal, Savage and Anderson, "Understanding the Performance of TCP Pacing", INFOCOM 2000,
-//! section 2): segments are spread over the round trip.
+//! Pacing: segments are spread over time (Aggarwal, Savage and Anderson, "Understanding the Performance of TCP Pacing",
+//! INFOCOM 2000, section 2), one by one or in bursts as a host with segmentation offload sends them.
 //!
 //! ```text
-//! gap = SRTT / cwnd      from start to start; zero before the first round-trip sample
+//! gap = 1 / rate             from segment to segment; rate = cwnd / SRTT, or that of the window growth
+//! a burst of n segments at one time is followed by n gaps
 //! ```
 
 use headway_units::{Duration, Instant};
@@ -13,24 +14,44 @@ pub(super) struct Pace {
     next: Instant,
     /// Fraction of a nanosecond to add to `next`, below 1.
     fraction: f64,
+    /// Time of the current burst, and the segments that may still be sent then.
+    burst_at: Instant,
+    left: u32,
 }
 
 impl Pace {
     pub(super) const fn new() -> Self {
-        Self { next: Instant::ZERO, fraction: 0.0 }
+        Self { next: Instant::ZERO, fraction: 0.0, burst_at: Instant::ZERO, left: 0 }
     }
 
-    /// Returns when the next segment may be sent, or `None` if now. Later segments are delayed after a late one; no
-    /// burst catches up.
-    pub(super) fn due(&mut self, now: Instant, srtt: Duration, cwnd: f64) -> Option<Instant> {
+    /// Returns the time from which on the next segment may be sent if no burst is begun.
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Returns when the next segment may be sent, or `None` if now. A burst has at most `burst` segments. Later segments
+    /// are delayed after a late one; no burst catches up.
+    pub(super) fn due(&mut self, now: Instant, gap_ns: f64, burst: u32) -> Option<Instant> {
         if now < self.next {
-            return Some(self.next);
+            if self.left == 0 || now != self.burst_at {
+                return Some(self.next);
+            }
+            self.left -= 1;
+            self.advance(self.next, gap_ns);
+            return None;
         }
-        let begun = if now == self.next { self.fraction } else { 0.0 };
-        let gap_ns = begun + srtt.as_nanos() as f64 / cwnd.max(1.0);
-        self.next = now + Duration::from_nanos(gap_ns as u64);
-        self.fraction = gap_ns.fract();
+        (self.burst_at, self.left) = (now, burst.saturating_sub(1));
+        if now != self.next {
+            self.fraction = 0.0;
+        }
+        self.advance(now, gap_ns);
         None
+    }
+
+    fn advance(&mut self, from: Instant, gap_ns: f64) {
+        let gap_ns = self.fraction + gap_ns;
+        self.next = from + Duration::from_nanos(gap_ns as u64);
+        self.fraction = gap_ns.fract();
     }
 }
 
@@ -44,8 +65,8 @@ mod tests {
         let (mut pace, mut now) = (Pace::new(), Instant::from_secs(1));
         for n in 0..70_000 {
             assert!(now.as_nanos().abs_diff(1_000_000_000 + n * 100_000_000 / 7) <= 1, "{n}: {now}");
-            assert_eq!(pace.due(now, Duration::from_millis(100), 7.0), None);
-            now = pace.due(now, Duration::from_millis(100), 7.0).unwrap();
+            assert_eq!(pace.due(now, 1e8 / 7.0, 1), None);
+            now = pace.due(now, 1e8 / 7.0, 1).unwrap();
         }
     }
 
@@ -53,9 +74,22 @@ mod tests {
     #[test]
     fn no_burst_catches_up() {
         let mut pace = Pace::new();
-        assert_eq!([Duration::ZERO; 3].map(|srtt| pace.due(Instant::ZERO, srtt, 10.0)), [None; 3]);
+        assert_eq!([0.0; 3].map(|gap| pace.due(Instant::ZERO, gap, 1)), [None; 3]);
         let late = Instant::from_secs(5);
-        assert_eq!(pace.due(late, Duration::from_millis(100), 10.0), None);
-        assert_eq!(pace.due(late, Duration::from_millis(100), 10.0), Some(late + Duration::from_millis(10)));
+        assert_eq!(pace.due(late, 1e7, 1), None);
+        assert_eq!(pace.due(late, 1e7, 1), Some(late + Duration::from_millis(10)));
+    }
+
+    /// Three segments at once are followed by three gaps; what a burst does not use is not kept for later.
+    #[test]
+    fn a_burst_is_followed_by_its_gaps() {
+        let (mut pace, start) = (Pace::new(), Instant::from_secs(1));
+        let mut due = |at: Instant| pace.due(at, 1e7, 3);
+        assert_eq!([due(start), due(start), due(start)], [None; 3]);
+        let next = start + Duration::from_millis(30);
+        assert_eq!(due(start), Some(next));
+        assert_eq!(due(next), None);
+        let after = next + Duration::from_millis(10);
+        assert_eq!(due(next + Duration::from_millis(1)), Some(after));
     }
 }
