@@ -37,5 +37,5 @@ pub use options::{
     AckCounting, EcnEcho, HalvedWindow, Halving, Increase, NewRenoOptions, PartialAckTimer, Pipe, RenoOptions, Restart,
     Rules, SackOptions,
 };
-pub use segment::{SackBlocks, Segment};
+pub use segment::{EcnCounts, SackBlocks, Segment};
 pub use sink::Sink;

@@ -2,6 +2,7 @@
 //! in its file.
 
 use crate::keys::options;
+use crate::segment::{EcnCounts, SackBlocks};
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Maximum window. SACK blocks carry 32-bit numbers, compared within half of this range.
@@ -224,6 +225,9 @@ pub enum EcnEcho {
     /// The sink reports the mark of each segment: an acknowledgement covers only segments with equal marks (RFC 8257
     /// section 3.2).
     Exact,
+    /// The sink counts the packets that arrive as ECT(0), ECT(1) and CE, and reports the counts in each acknowledgement
+    /// (RFC 9768).
+    Accurate,
 }
 
 /// Quantity whose half becomes ssthresh after a loss.
@@ -336,6 +340,16 @@ impl Rules {
     pub(crate) fn payload(&self) -> Bytes {
         Bytes::new(self.segment.count().saturating_sub(self.header.count()))
     }
+    /// Returns the size of the largest acknowledgement.
+    #[must_use]
+    pub fn largest_ack(&self) -> Bytes {
+        let (most, option) = match self.ecn_echo {
+            EcnEcho::Accurate => (SackBlocks::MAX - 1, EcnCounts::LARGEST_OPTION),
+            EcnEcho::UntilCwr | EcnEcho::Exact => (SackBlocks::MAX, 0),
+        };
+        let blocks = usize::from(self.sack.sack_blocks).min(most) as u32;
+        Bytes::new(self.ack_size.count() + u64::from(SackBlocks::BYTES * blocks + option))
+    }
     pub(crate) fn initial_window_segments(&self) -> u64 {
         let packets = self.segments(self.initial_window);
         match self.initial_window_bytes {
@@ -389,7 +403,7 @@ impl Rules {
                 return fail(key, "0B is out of range: at least 1B".into());
             }
         }
-        if usize::from(self.sack.sack_blocks) > crate::SackBlocks::MAX {
+        if usize::from(self.sack.sack_blocks) > SackBlocks::MAX {
             return fail("sack_blocks", format!("{} is out of range: from 0 to 3", self.sack.sack_blocks));
         }
         let max = MAX_SEGMENTS;

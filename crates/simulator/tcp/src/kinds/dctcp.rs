@@ -8,14 +8,14 @@
 //! ```
 //!
 //! The sink reports marks for each segment (section 3.2). With `l4s`, data is sent as ECT(1): a scalable sender, which
-//! an L4S queue may mark often (RFC 9331). TCP Prague additionally has a share independent of the round trip and paces
-//! its segments.
+//! an L4S queue may mark often (RFC 9331). With accurate ECN echo (RFC 9768), M is the share of marked packets in the
+//! sink's counts.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
 use crate::kinds::aimd::Aimd;
 use crate::options::{EcnEcho, HalvedWindow, Halving, Rules};
-use crate::segment::Segment;
+use crate::segment::{EcnCounts, Segment};
 use crate::state::Cut;
 use headway_units::{Dialect, Ecn, Instant, OptionError};
 
@@ -40,6 +40,17 @@ pub(crate) struct Dctcp {
     marked: u64,
     /// The window ends when an acknowledgement exceeds this number.
     window_end: u64,
+}
+
+impl Dctcp {
+    /// Updates the estimate if the acknowledgement of `seq` ends the window.
+    fn end_window(&mut self, max: u64, seq: u64) {
+        if seq > self.window_end && self.acked > 0 {
+            let share = self.marked as f64 / self.acked as f64;
+            self.alpha += GAIN * (share - self.alpha);
+            (self.acked, self.marked, self.window_end) = (0, 0, max);
+        }
+    }
 }
 
 impl Growth for Dctcp {
@@ -74,11 +85,13 @@ impl Growth for Dctcp {
         if ack.ece {
             self.marked += ack.seq - una;
         }
-        if ack.seq > self.window_end {
-            let share = self.marked as f64 / self.acked as f64;
-            self.alpha += GAIN * (share - self.alpha);
-            (self.acked, self.marked, self.window_end) = (0, 0, max);
-        }
+        self.end_window(max, ack.seq);
+    }
+
+    fn counted(&mut self, _now: Instant, _una: u64, max: u64, ack: &Segment, new: EcnCounts) {
+        self.acked += new.total();
+        self.marked += u64::from(new.ce);
+        self.end_window(max, ack.seq);
     }
 
     fn grow(&mut self, window: &mut Window, acked: Acked) {

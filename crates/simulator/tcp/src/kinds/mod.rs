@@ -10,6 +10,7 @@ pub(crate) mod fack;
 pub(crate) mod hystart;
 pub(crate) mod jtcp;
 pub(crate) mod newreno;
+pub(crate) mod prague;
 pub(crate) mod reno;
 pub(crate) mod sack;
 pub(crate) mod sack1;
@@ -33,6 +34,7 @@ use headway_units::{
 };
 use jtcp::Jtcp;
 use newreno::NewReno;
+use prague::Prague;
 use reno::Reno;
 use sack::Sack;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
@@ -138,6 +140,7 @@ kinds! {
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas) [reno, sack, vegas],
     "tcp-jtcp"     => Jtcp(NewReno, Jtcp) [reno, newreno],
     "tcp-dctcp"    => Dctcp(Sack, Dctcp) [reno, sack, dctcp],
+    "tcp-prague"   => Prague(Sack, Prague) [reno, sack],
     "tcp-veno"     => Veno(Sack, Veno) [reno, sack],
     "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
 }

@@ -1,6 +1,7 @@
 //! The state common to all senders: sequence numbers, windows, timers, ECN, and packet creation.
 
 mod cuts;
+mod ecn_feedback;
 mod pace;
 
 use crate::counters::Counters;
@@ -10,6 +11,7 @@ use crate::rack::SendTimes;
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::unit::{self, Unit};
+use ecn_feedback::EcnFeedback;
 use headway_prefetch::fetch_first;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
 use pace::Pace;
@@ -95,6 +97,8 @@ pub(crate) struct State<G> {
     holds_releases: bool,
     /// Used with [`Rules::paced`].
     pace: Pace,
+    /// Used with [`EcnEcho::Accurate`](crate::options::EcnEcho::Accurate).
+    ecn_feedback: EcnFeedback,
 }
 
 impl<G: Growth> State<G> {
@@ -140,6 +144,7 @@ impl<G: Growth> State<G> {
             times: SendTimes::new(),
             holds_releases: rules.paced || !rules.overhead.is_zero(),
             pace: Pace::new(),
+            ecn_feedback: EcnFeedback::new(),
         }
     }
 
@@ -342,7 +347,7 @@ impl<G: Growth> State<G> {
         let acked = self.advance(ack);
         if opening {
             self.open_window();
-        } else if let Some(segments) = counted.filter(|_| filled && !(self.ecn_agreed && ack.ece)) {
+        } else if let Some(segments) = counted.filter(|_| filled && (G::GROWS_WHEN_MARKED || !(self.ecn_agreed && ack.ece))) {
             self.growth.grow(&mut self.window, Acked { segments, ..acked });
         } else {
             if !filled {
