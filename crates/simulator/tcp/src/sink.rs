@@ -259,8 +259,9 @@ impl Sink {
     }
 
     /// Counts a packet by its ECN field (RFC 9768 section 3.2.1). A data packet with CE after a packet without CE is
-    /// acknowledged immediately (section 3.2.2.5.1, change-triggered). That at least every second CE is acknowledged
-    /// (increment-triggered) follows from the acknowledgement of every second segment.
+    /// acknowledged immediately (section 3.2.2.5.1, change-triggered), and as in RFC 8257 section 3.2 also one without CE
+    /// after one with CE. That at least every second CE is acknowledged (increment-triggered) follows from the
+    /// acknowledgement of every second segment.
     fn count(&mut self, segment: &Segment) {
         if !self.rules.ecn {
             return;
@@ -271,7 +272,7 @@ impl Sink {
             *syn = segment.ecn;
         } else {
             counts.count(segment.ecn);
-            if congested && !self.congestion_seen {
+            if congested != self.congestion_seen {
                 self.quick = self.quick.max(1);
             }
         }

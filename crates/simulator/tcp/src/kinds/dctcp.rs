@@ -14,7 +14,7 @@
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
 use crate::kinds::aimd::Aimd;
-use crate::options::{EcnEcho, HalvedWindow, Halving, Rules};
+use crate::options::{EcnEcho, HalvedWindow, Halving, Increase, Rules};
 use crate::segment::{EcnCounts, Segment};
 use crate::state::Cut;
 use headway_units::{Dialect, Ecn, Instant, OptionError};
@@ -35,6 +35,7 @@ pub(crate) struct Dctcp {
     reno: Aimd,
     codepoint: Ecn,
     alpha: f64,
+    whole: bool,
     /// Segments acknowledged and marked in this window.
     acked: u64,
     marked: u64,
@@ -73,7 +74,8 @@ impl Growth for Dctcp {
 
     fn new(rules: &Rules, options: &Self::Options) -> Self {
         let codepoint = if options.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
-        Self { reno: Aimd::new(rules, &()), codepoint, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
+        let whole = rules.increase == Increase::Whole;
+        Self { reno: Aimd::new(rules, &()), codepoint, alpha: 1.0, whole, acked: 0, marked: 0, window_end: 0 }
     }
 
     fn observe(&mut self, _now: Instant, una: u64, max: u64, ack: &Segment) {
@@ -100,7 +102,12 @@ impl Growth for Dctcp {
 
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
         let half = self.reno.decrease(cut, cwnd, base);
-        if cut == Cut::Ecn { base * (1.0 - self.alpha / 2.0) } else { half }
+        if cut != Cut::Ecn {
+            return half;
+        }
+        let reduced = base * (1.0 - self.alpha / 2.0);
+        // A whole window is reduced by whole segments, rounded down (Linux, dctcp_ssthresh).
+        if self.whole { reduced.ceil() } else { reduced }
     }
 
     fn settle(&self, cwnd: f64, reduced: f64) -> f64 {

@@ -10,7 +10,7 @@
 //! In each of these cases the sender uses Not-ECT for the rest of the connection. It still responds to marks, except
 //! with only CE.
 
-use super::State;
+use super::{Cut, State};
 use crate::growth::Growth;
 use crate::segment::{EcnCounts, Segment};
 use headway_units::Ecn;
@@ -47,8 +47,8 @@ impl<G: Growth> State<G> {
         self.rules.ecn || self.ecn_feedback.failed
     }
 
-    /// Processes the counters of an acknowledgement. Returns it with ECN-Echo if they report new marks, without
-    /// counters.
+    /// Processes the counters of an acknowledgement. Returns it without counters, and with ECN-Echo if they report new
+    /// marks or the window was reduced by marks in this round trip.
     #[cold]
     #[inline(never)]
     pub(crate) fn read_counts(&mut self, ack: &Segment) -> Segment {
@@ -73,7 +73,8 @@ impl<G: Growth> State<G> {
         if self.ecn_feedback.only_ce {
             new.ce = 0;
         }
-        read.ece = new.ce > 0;
+        // The window does not grow until a segment sent after the reduction is acknowledged (Linux, state TCP_CA_CWR).
+        read.ece = new.ce > 0 || self.last_cut == Cut::Ecn && ack.seq <= self.recover;
         self.growth.counted(self.now, self.una, self.max, &read, new);
         read
     }
