@@ -128,7 +128,9 @@ impl Common {
 
     /// Returns whether arriving packets may be changed or duplicated.
     pub(crate) fn alters(&self) -> bool {
-        self.impairments.as_ref().is_some_and(|impairments| impairments.duplicate.is_some() || impairments.ecn.is_some())
+        self.impairments
+            .as_ref()
+            .is_some_and(|impairments| impairments.duplicate.is_some() || impairments.ecn.is_some())
     }
 
     pub(crate) fn ecn_rewrite(&self) -> Option<EcnRewrite> {

@@ -41,6 +41,9 @@ pub(crate) trait Growth {
     /// Whether an acknowledgement that reports marks opens the window, too.
     const GROWS_WHEN_MARKED: bool = false;
 
+    /// Whether a window counts as used if pacing delays segments that it permits.
+    const GROWS_WHEN_PACED: bool = false;
+
     /// Whether a loss in the round trip after a mark also reduces the window.
     const REDUCES_AFTER_MARK: bool = false;
 
@@ -60,7 +63,7 @@ pub(crate) trait Growth {
 
     /// Observes every acknowledgement with `ecn_echo = "accurate"`, instead of [`Growth::observe`]. `new` are the
     /// packets counted since the last one.
-    fn counted(&mut self, now: Instant, una: u64, max: u64, ack: &Segment, _new: EcnCounts) {
+    fn counted(&mut self, _window: &mut Window, now: Instant, (una, max): (u64, u64), ack: &Segment, _new: EcnCounts) {
         self.observe(now, una, max, ack);
     }
 

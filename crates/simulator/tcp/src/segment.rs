@@ -204,7 +204,9 @@ mod tests {
 
     #[test]
     fn counts_replace_the_third_block() {
-        for counts in [EcnCounts::INITIAL, EcnCounts { ect0: 0, ect1: 0, ce: 0 }, EcnCounts { ect0: 9, ect1: 65535, ce: 65535 }] {
+        for counts in
+            [EcnCounts::INITIAL, EcnCounts { ect0: 0, ect1: 0, ce: 0 }, EcnCounts { ect0: 9, ect1: 65535, ce: 65535 }]
+        {
             let mut blocks = SackBlocks::default();
             [5..6, 8..9, 2..3].into_iter().for_each(|block| blocks.push(block));
             assert_eq!(blocks.take_counts(), None);

@@ -175,7 +175,8 @@ fn a_sender_stops_using_ecn_if_the_field_is_changed() {
 /// Section 3.2.2.3: after four round trips with only CE the sender stops using ECN and ignores the marks.
 #[test]
 fn a_sender_ignores_marks_if_every_packet_is_marked() {
-    let (mut connection, mut sent) = Connection::new(&options("tcp-sack", |rules| rules.ecn_least_window = 2), Ecn::NotEct);
+    let (mut connection, mut sent) =
+        Connection::new(&options("tcp-sack", |rules| rules.ecn_least_window = 2), Ecn::NotEct);
     let mut highest = sent.last().unwrap().seq;
     let mut reductions = vec![];
     for _ in 0..8 {
@@ -194,7 +195,10 @@ fn a_sender_ignores_marks_if_every_packet_is_marked() {
 /// A Prague sender without ECN is Reno: a loss halves, and each acknowledged window adds a segment.
 #[test]
 fn prague_without_ecn_is_reno() {
-    let (mut connection, _) = Connection::new(&options("tcp-prague", |rules| rules.initial_ssthresh = Some("4packets".parse().unwrap())), Ecn::Ect0);
+    let (mut connection, _) = Connection::new(
+        &options("tcp-prague", |rules| rules.initial_ssthresh = Some("4packets".parse().unwrap())),
+        Ecn::Ect0,
+    );
     let before = connection.sender.cwnd();
     connection.ack(2, counts(0, 0, 0));
     assert_eq!(connection.sender.cwnd(), before + 1.0 / before);

@@ -12,8 +12,8 @@ use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::vocabulary::VOCABULARY;
 use headway_link::{
-    CapacityTrace, Config, DuplicateOptions, EcnRewrite, JitterOptions, LinkChange, LinkChanges, LossOptions, PolicerOptions,
-    QueueOptions, ReorderOptions, ShaperOptions,
+    CapacityTrace, Config, DuplicateOptions, EcnRewrite, JitterOptions, LinkChange, LinkChanges, LossOptions,
+    PolicerOptions, QueueOptions, ReorderOptions, ShaperOptions,
 };
 use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
 use schemars::JsonSchema;

@@ -90,7 +90,7 @@ impl Growth for Dctcp {
         self.end_window(max, ack.seq);
     }
 
-    fn counted(&mut self, _now: Instant, _una: u64, max: u64, ack: &Segment, new: EcnCounts) {
+    fn counted(&mut self, _window: &mut Window, _now: Instant, (_, max): (u64, u64), ack: &Segment, new: EcnCounts) {
         self.acked += new.total();
         self.marked += u64::from(new.ce);
         self.end_window(max, ack.seq);

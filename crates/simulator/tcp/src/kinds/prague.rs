@@ -55,6 +55,8 @@ pub(crate) struct Prague {
     is_marked: bool,
     in_slow_start: bool,
     now: Instant,
+    srtt: Duration,
+    recovering: bool,
     /// CE packets reported by this acknowledgement.
     marked: u64,
     /// Packets counted in this round, and CE packets of them.
@@ -80,7 +82,8 @@ fn updated(upscaled: u64, marked: u64, packets: u64) -> u64 {
 /// Returns w after a mark.
 fn reduced(window: u64, upscaled_alpha: u64) -> u64 {
     let alpha = upscaled_alpha >> GAIN_SHIFT;
-    window - ((u128::from(alpha) * u128::from(window) + u128::from(LARGEST_ALPHA)) >> (LARGEST_ALPHA.ilog2() + 1)) as u64
+    window
+        - ((u128::from(alpha) * u128::from(window) + u128::from(LARGEST_ALPHA)) >> (LARGEST_ALPHA.ilog2() + 1)) as u64
 }
 
 /// Returns a of an independent sender.
@@ -113,6 +116,7 @@ impl Prague {
 
     /// Ends the round if all segments sent at its start are acknowledged, and in independence T has passed.
     fn end_round(&mut self, acked: Acked) {
+        self.srtt = acked.srtt;
         if acked.una < self.round_end || self.is_independent() && acked.now.since(self.alpha_updated) < TARGET {
             return;
         }
@@ -124,15 +128,15 @@ impl Prague {
         if !self.in_slow_start {
             self.rounds = self.rounds.saturating_add(1);
         }
-        self.update_increase(acked.srtt);
+        self.update_increase();
     }
 
-    fn update_increase(&mut self, srtt: Duration) {
-        self.increase = if self.rounds < ROUNDS_TO_INDEPENDENCE { ONE } else { scaled_increase(srtt) };
+    fn update_increase(&mut self) {
+        self.increase = if self.rounds < ROUNDS_TO_INDEPENDENCE { ONE } else { scaled_increase(self.srtt) };
     }
 
     /// Moves cwnd by at most one segment towards w.
-    fn step(&mut self, window: &mut Window, srtt: Duration) {
+    fn step(&mut self, window: &mut Window) {
         let target = self.window.div_ceil(ONE).clamp(LEAST, self.most.max(LEAST)) as f64;
         if window.cwnd > target {
             window.cwnd = (window.cwnd - 1.0).max(target);
@@ -142,7 +146,7 @@ impl Prague {
         } else {
             return;
         }
-        self.update_increase(srtt);
+        self.update_increase();
     }
 }
 
@@ -150,6 +154,7 @@ impl Growth for Prague {
     type Options = ();
 
     const GROWS_WHEN_MARKED: bool = true;
+    const GROWS_WHEN_PACED: bool = true;
     const REDUCES_AFTER_MARK: bool = true;
 
     fn adjust(rules: &mut Rules, _dialect: Dialect) {
@@ -158,6 +163,9 @@ impl Growth for Prague {
         rules.ecn_on_retransmission = true;
         rules.ecn_least_window = 2;
         rules.paced = true;
+        // The pace and the increase depend on the smoothed round trip.
+        rules.tick = Duration::from_micros(1);
+        rules.timestamps = true;
         rules.sack.rack = true;
         rules.halving = Halving::Window;
         rules.halved_window = HalvedWindow::Fractional;
@@ -185,6 +193,8 @@ impl Growth for Prague {
             is_marked: false,
             in_slow_start: true,
             now: Instant::ZERO,
+            srtt: Duration::ZERO,
+            recovering: false,
             marked: 0,
             round_packets: 0,
             round_marked: 0,
@@ -197,7 +207,10 @@ impl Growth for Prague {
         }
     }
 
-    fn counted(&mut self, now: Instant, _una: u64, _max: u64, _ack: &Segment, new: EcnCounts) {
+    fn counted(&mut self, window: &mut Window, now: Instant, _numbers: (u64, u64), _ack: &Segment, new: EcnCounts) {
+        if !self.ecn_failed && !self.limited && !self.recovering {
+            self.step(window);
+        }
         self.now = now;
         self.marked = u64::from(new.ce);
         self.is_marked |= new.ce > 0;
@@ -224,7 +237,6 @@ impl Growth for Prague {
         if segments > 0 {
             self.window = grown(self.window, segments, self.increase);
         }
-        self.step(window, acked.srtt);
         self.end_round(acked);
     }
 
@@ -241,6 +253,7 @@ impl Growth for Prague {
         }
         self.follow(cwnd);
         if cut != Cut::Ecn {
+            self.recovering = cut == Cut::DupAcks;
             self.window -= self.window / 2;
         } else if !self.is_independent() || self.now.since(self.reduced) >= TARGET {
             self.reduced = self.now;
@@ -253,6 +266,10 @@ impl Growth for Prague {
 
     fn settle(&self, cwnd: f64, reduced: f64) -> f64 {
         if self.by_marks { cwnd } else { reduced.ceil() }
+    }
+
+    fn recovered(&mut self, _window: &mut Window) {
+        self.recovering = false;
     }
 
     fn timed_out(&mut self) {
@@ -284,14 +301,22 @@ mod tests {
         });
         assert_eq!(
             rounds,
-            [(15_833_497, 989_593), (14_843_904, 927_744), (14_021_017, 876_313), (13_144_704, 821_544), (13_371_736, 835_733)]
+            [
+                (15_833_497, 989_593),
+                (14_843_904, 927_744),
+                (14_021_017, 876_313),
+                (13_144_704, 821_544),
+                (13_371_736, 835_733)
+            ]
         );
     }
 
     /// w of the module after a mark, in segments, for w and alpha.
     #[test]
     fn a_mark_reduces_by_half_of_alpha() {
-        for (window, alpha, left) in [(10.0, 1.0, 5.0), (40.0, 0.05, 39.000_015_259), (100.0, 0.02, 99.000_024_796), (2.5, 0.8, 1.500_000_954)] {
+        for (window, alpha, left) in
+            [(10.0, 1.0, 5.0), (40.0, 0.05, 39.000_015_259), (100.0, 0.02, 99.000_024_796), (2.5, 0.8, 1.500_000_954)]
+        {
             let upscaled = ((alpha * LARGEST_ALPHA as f64) as u64) << GAIN_SHIFT;
             let after = reduced((window * ONE as f64) as u64, upscaled) as f64 / ONE as f64;
             assert!((after - left).abs() < 1e-9, "{window} {alpha}: {after}");

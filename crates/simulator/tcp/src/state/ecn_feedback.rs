@@ -75,7 +75,7 @@ impl<G: Growth> State<G> {
         }
         // The window does not grow until a segment sent after the reduction is acknowledged (Linux, state TCP_CA_CWR).
         read.ece = new.ce > 0 || self.last_cut == Cut::Ecn && ack.seq <= self.recover;
-        self.growth.counted(self.now, self.una, self.max, &read, new);
+        self.growth.counted(&mut self.window, self.now, (self.una, self.max), &read, new);
         read
     }
 

@@ -347,7 +347,9 @@ impl<G: Growth> State<G> {
         let acked = self.advance(ack);
         if opening {
             self.open_window();
-        } else if let Some(segments) = counted.filter(|_| filled && (G::GROWS_WHEN_MARKED || !(self.ecn_agreed && ack.ece))) {
+        } else if let Some(segments) =
+            counted.filter(|_| filled && (G::GROWS_WHEN_MARKED || !(self.ecn_agreed && ack.ece)))
+        {
             self.growth.grow(&mut self.window, Acked { segments, ..acked });
         } else {
             if !filled {
@@ -402,6 +404,7 @@ impl<G: Growth> State<G> {
         let flight = self.flight() as f64;
         self.rules.grow_when_limited
             || self.deferred
+            || (G::GROWS_WHEN_PACED && self.release_at != Instant::FAR_FUTURE)
             || flight >= self.window.cwnd.floor()
             || (self.window.in_slow_start() && 2.0 * flight > self.window.cwnd)
     }
