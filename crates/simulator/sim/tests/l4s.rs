@@ -62,10 +62,10 @@ fn prague_and_cubic_share_dualpi2_by_its_equation() {
 }
 
 /// Below the virtual round trip of 25 ms, the rate is independent of the round trip after 500 rounds. With 50 ms, the
-/// rate is half of it.
+/// rate is about half of it.
 #[test]
 fn rates_of_prague_are_independent_of_short_round_trips() {
-    for (far_ms, expected) in [(25.0, 1.0), (50.0, 2.0)] {
+    for (far_ms, expected, margin) in [(25.0, 1.0, 0.1), (50.0, 2.0, 0.25)] {
         let access = |ms: f64| format!("rate = \"1Gbps\"\ndelay = \"{}ms\"", ms / 2.0 - 1.0);
         let parts = [
             link(
@@ -80,7 +80,7 @@ fn rates_of_prague_are_independent_of_short_round_trips() {
         ];
         let summary = summary("duration = \"80s\"\nmeasure_from = \"40s\"", &parts);
         let ratio = summary.flows[0].goodput_bps / summary.flows[1].goodput_bps;
-        assert!((ratio / expected - 1.0).abs() < 0.1, "{far_ms} ms: {ratio}");
+        assert!((ratio / expected - 1.0).abs() < margin, "{far_ms} ms: {ratio}");
         assert!(summary.links[0].utilisation > 0.98, "{}", summary.links[0].utilisation);
     }
 }
@@ -102,24 +102,42 @@ fn dctcp_with_accurate_ecn_agrees_with_linux() {
     assert!(link.mean_queue_packets < 2.0, "{}", link.mean_queue_packets);
 }
 
-/// A link changes the field of all packets before its queue. With Not-ECT, queues drop instead of marking: TCP, DCCP
-/// and datagrams alike. Marks of an earlier queue can be erased.
+/// A link changes the field of all packets before its queue. With Not-ECT the queue drops instead of marking, packets
+/// of TCP and of DCCP alike.
 #[test]
 fn a_link_changes_the_ecn_field() {
-    let marks = |first: &str, second: &str| {
-        let queue = "queue = { kind = \"codel\", ecn = true }";
+    let outcome = |rewrite: &str| {
+        let bottleneck =
+            format!("rate = \"4Mbps\"\ndelay = \"10ms\"\nqueue = {{ kind = \"codel\", ecn = true }}\n{rewrite}");
+        let ends = ["west", "east"];
         let parts = [
-            link("one", ["west", "middle"], &format!("rate = \"5Mbps\"\ndelay = \"5ms\"\n{queue}\n{first}")),
-            link("two", ["middle", "east"], &format!("rate = \"4Mbps\"\ndelay = \"5ms\"\n{queue}\n{second}")),
-            flow("tcp", ["west", "east"], "{ kind = \"tcp-sack\", ecn = true }"),
-            flow("dccp", ["west", "east"], "{ kind = \"dccp\", ccid = 2, connection = { ecn = true } }"),
+            link("bottleneck", ends, &bottleneck),
+            flow("tcp", ends, "{ kind = \"tcp-sack\", ecn = true }"),
+            flow("dccp", ends, "{ kind = \"dccp\", ccid = 2, connection = { ecn = true } }"),
         ];
         let summary = summary("duration = \"20s\"", &parts);
-        let flow = |name: &str| summary.flows.iter().find(|flow| flow.name == name).unwrap();
-        let lost = ["tcp", "dccp"].map(|name| flow(name).loss_ratio > 1e-4);
-        (summary.links.iter().map(|link| link.marked_packets).sum::<u64>() > 0, lost)
+        let lossy = summary.flows.iter().all(|flow| flow.loss_ratio > 1e-3);
+        let lossless = summary.flows.iter().all(|flow| flow.loss_ratio == 0.0);
+        (summary.links[0].marked_packets > 10, lossy, lossless)
     };
-    assert_eq!(marks("", ""), (true, [false; 2]));
-    assert_eq!(marks("", "ecn = \"bleach\""), (false, [true; 2]));
-    assert_eq!(marks("", "ecn = \"ect0-to-ect1\""), (true, [false; 2]));
+    assert_eq!(outcome(""), (true, false, true));
+    assert_eq!(outcome("ecn = \"ect0-to-ect1\""), (true, false, true));
+    assert_eq!(outcome("ecn = \"bleach\""), (false, true, false));
+}
+
+/// The second link erases the marks of the first, to which the sender then does not respond: only a full queue drops.
+#[test]
+fn a_link_erases_marks() {
+    let mean_queue = |rewrite: &str| {
+        let slow =
+            "rate = \"4Mbps\"\ndelay = \"10ms\"\nqueue = { kind = \"codel\", ecn = true, limit = \"200packets\" }";
+        let parts = [
+            link("slow", ["west", "middle"], slow),
+            link("fast", ["middle", "east"], &format!("rate = \"1Gbps\"\ndelay = \"1ms\"\n{rewrite}")),
+            flow("tcp", ["west", "east"], "{ kind = \"tcp-sack\", ecn = true }"),
+        ];
+        summary("duration = \"20s\"", &parts).links[0].mean_queue_packets
+    };
+    let [kept, erased, bleached] = ["", "ecn = \"ce-to-ect0\"", "ecn = \"bleach\""].map(mean_queue);
+    assert!(kept < 10.0 && erased > 40.0 && bleached > 40.0, "{kept} {erased} {bleached}");
 }
