@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+mod ecn_feedback;
 mod fack_board;
 mod growth;
 mod keys;

@@ -164,7 +164,7 @@ impl Growth for Prague {
         rules.ecn_least_window = 2;
         rules.paced = true;
         // The pace and the increase depend on the smoothed round trip.
-        rules.tick = Duration::from_micros(1);
+        (rules.tick, rules.clock_phase) = (Duration::from_micros(1), Duration::ZERO);
         rules.timestamps = true;
         rules.sack.rack = true;
         rules.halving = Halving::Window;

@@ -1,17 +1,17 @@
 //! The state common to all senders: sequence numbers, windows, timers, ECN, and packet creation.
 
 mod cuts;
-mod ecn_feedback;
+mod ecn;
 mod pace;
 
 use crate::counters::Counters;
+use crate::ecn_feedback::EcnFeedback;
 use crate::growth::{Acked, Growth, Window};
 use crate::options::{Restart, Rules};
 use crate::rack::SendTimes;
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::unit::{self, Unit};
-use ecn_feedback::EcnFeedback;
 use headway_prefetch::fetch_first;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
 use pace::Pace;
