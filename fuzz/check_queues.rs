@@ -29,6 +29,10 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         if self.marked { Ecn::Ce } else { ecn_of(self.flow) }
     }
+    /// Queues only mark.
+    fn set_ecn(&mut self, ecn: Ecn) {
+        panic!("a queue sets {ecn:?}");
+    }
     fn mark(&mut self) {
         assert!(ecn_of(self.flow).is_capable(), "only ECN-capable packets are marked");
         assert!(!std::mem::replace(&mut self.marked, true), "a packet is marked once");

@@ -64,6 +64,9 @@ impl<T: Default> Item for Packet<T> {
             self.ecn = Ecn::Ce;
         }
     }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
     fn dscp(&self) -> Dscp {
         self.dscp
     }

@@ -40,6 +40,9 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;
         self.marked = true;

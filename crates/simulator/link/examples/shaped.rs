@@ -24,7 +24,7 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
     }
-    fn mark(&mut self) {}
+    fn set_ecn(&mut self, _: Ecn) {}
     fn dscp(&self) -> Dscp {
         Dscp::CS0
     }

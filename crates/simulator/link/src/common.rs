@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Framing};
 use crate::duplicate::Duplicate;
+use crate::ecn_rewrite::EcnRewrite;
 use crate::in_flight::InFlight;
 use crate::loss::{Loss, Place};
 use crate::policer::Policer;
@@ -56,6 +57,7 @@ struct Impairments {
     policer: Option<Policer>,
     in_flight: Option<InFlight>,
     duplicate: Option<Duplicate>,
+    ecn: Option<EcnRewrite>,
 }
 
 pub(crate) fn random(seed: u64, name: &str, what: &str) -> Random {
@@ -66,7 +68,7 @@ impl Common {
     /// Creates the state for links of this configuration at time zero. `name` and `seed` determine the random streams
     /// if the state is not shared. `two_events` forces an event at the end of each transmission.
     pub(crate) fn new(config: &Config, ties: Ties, two_events: bool, seed: u64, name: &str) -> Self {
-        let Config { rate, delay, mtu, queue, loss, policer, duplicate, .. } = config;
+        let Config { rate, delay, mtu, queue, loss, policer, duplicate, ecn, .. } = config;
         // A queue with a shaper is not served faster than the rate of the shaper.
         let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
         let facts = LinkProperties { rate: served, delay: *delay };
@@ -79,7 +81,7 @@ impl Common {
         let policer = policer.as_ref().map(Policer::new);
         let duplicate = duplicate.as_ref().map(|options| Duplicate::new(options, random(seed, name, "duplicate")));
         let in_flight = InFlight::new(queue);
-        let any = loss.is_some() || policer.is_some() || in_flight.is_some() || duplicate.is_some();
+        let any = loss.is_some() || policer.is_some() || in_flight.is_some() || duplicate.is_some() || ecn.is_some();
         let mtu = mtu.iter().chain(config.shaper.as_ref().map(|shaper| &shaper.burst)).min();
         let holds = queue.decides_at_departure();
         let mut common = Self {
@@ -96,7 +98,7 @@ impl Common {
             decisions: VecDeque::new(),
             queue_random: random(seed, name, "queue"),
             idle_drop_s: 0.0,
-            impairments: any.then(|| Box::new(Impairments { loss, policer, in_flight, duplicate })),
+            impairments: any.then(|| Box::new(Impairments { loss, policer, in_flight, duplicate, ecn: *ecn })),
             order: (!queue.decides_at_arrival() && !holds).then(VecDeque::new),
             plain_capacity: 0,
             unmarked: queue.unmarked().map(Box::new),
@@ -124,8 +126,15 @@ impl Common {
         self.varying.as_ref().is_some_and(|varying| varying.overtaking.is_some())
     }
 
-    pub(crate) fn duplicates(&self) -> bool {
-        self.impairments.as_ref().is_some_and(|impairments| impairments.duplicate.is_some())
+    /// Returns whether arriving packets may be changed or duplicated.
+    pub(crate) fn alters(&self) -> bool {
+        self.impairments
+            .as_ref()
+            .is_some_and(|impairments| impairments.duplicate.is_some() || impairments.ecn.is_some())
+    }
+
+    pub(crate) fn ecn_rewrite(&self) -> Option<EcnRewrite> {
+        self.impairments.as_ref()?.ecn
     }
 
     /// Returns whether the packet that is offered next is duplicated. To be called once per packet, not for copies.

@@ -3,6 +3,7 @@
 use crate::capacity::CapacityTrace;
 use crate::changes::LinkChanges;
 use crate::duplicate::DuplicateOptions;
+use crate::ecn_rewrite::EcnRewrite;
 use crate::in_flight::InFlight;
 use crate::jitter::JitterOptions;
 use crate::loss::{Loss, LossOptions, Place};
@@ -44,6 +45,8 @@ pub struct Config {
     pub reorder: Option<ReorderOptions>,
     /// Duplication: probability with which packets are duplicated.
     pub duplicate: Option<DuplicateOptions>,
+    /// Change of the ECN field of arriving packets, before the queue; `None` for none.
+    pub ecn: Option<EcnRewrite>,
     /// Whether the simulator schedules an event at the end of each transmission even if it can compute the arrival
     /// without one. Results do not depend on it.
     pub two_events: bool,
@@ -84,6 +87,7 @@ impl Config {
             jitter: None,
             reorder: None,
             duplicate: None,
+            ecn: None,
             two_events: false,
         }
     }
@@ -92,7 +96,7 @@ impl Config {
     /// state. This holds for a constant rate, a DropTail queue that drops arriving packets, and no impairments.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
-        let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();
+        let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none() && self.ecn.is_none();
         let bare = bare && InFlight::new(&self.queue).is_none();
         let varies = self.capacity.is_some() || self.changes.is_some() || self.shaper.is_some();
         let bare = bare && !varies && self.jitter.is_none() && self.reorder.is_none();

@@ -12,6 +12,7 @@
 //! - Jitter, random additional delay: [`jitter`].
 //! - Reordering: [`reorder`].
 //! - Duplication: [`DuplicateOptions`].
+//! - Changes of the ECN field: [`EcnRewrite`].
 //! - Queue, transmitter and meter of a direction at run time: [`Port`]; all of a network: [`Ports`].
 //! - Packets on the links: [`Pool`]; drops, marks and other notifications: [`Handler`].
 //! - Receiving host with limited CPU time: [`Host`].
@@ -24,6 +25,7 @@ mod common;
 mod config;
 mod correlated;
 mod duplicate;
+mod ecn_rewrite;
 mod host;
 mod in_flight;
 pub mod jitter;
@@ -46,6 +48,7 @@ pub use capacity::{CapacityTrace, CapacityTraceError};
 pub use changes::{LinkChange, LinkChanges, LinkChangesError};
 pub use config::Config;
 pub use duplicate::DuplicateOptions;
+pub use ecn_rewrite::EcnRewrite;
 pub use host::{Host, HostOptions};
 pub use jitter::JitterOptions;
 pub use loss::{LossOptions, LossTrace};

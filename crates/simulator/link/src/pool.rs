@@ -13,8 +13,12 @@ pub trait Item {
     fn size(&self) -> u32;
     /// Returns the ECN field of the IP header.
     fn ecn(&self) -> Ecn;
+    /// Sets the ECN field of the IP header.
+    fn set_ecn(&mut self, ecn: Ecn);
     /// Sets the ECN field to Congestion Experienced.
-    fn mark(&mut self);
+    fn mark(&mut self) {
+        self.set_ecn(Ecn::Ce);
+    }
     /// Returns the DSCP of the IP header.
     fn dscp(&self) -> Dscp;
     /// Returns a number that identifies the flow of the packet, as the five-tuple of its headers would. By default all
@@ -165,7 +169,7 @@ mod tests {
         fn ecn(&self) -> Ecn {
             Ecn::NotEct
         }
-        fn mark(&mut self) {}
+        fn set_ecn(&mut self, _: Ecn) {}
         fn dscp(&self) -> Dscp {
             Dscp::CS0
         }

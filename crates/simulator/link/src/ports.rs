@@ -100,7 +100,8 @@ pub struct Ports<T, H> {
     latest: Vec<(Arc<Config>, u32)>,
     /// Whether ends of transmissions are events at any port.
     departures: bool,
-    duplicates: bool,
+    /// Whether any port changes or duplicates packets.
+    alters: bool,
     measured: Arc<Measured>,
     /// The packets on the ports, and packets that the owner adds.
     pub packets: Pool<T>,
@@ -119,7 +120,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
             commons: Vec::new(),
             latest: Vec::new(),
             departures: false,
-            duplicates: false,
+            alters: false,
             measured: Arc::clone(measured),
             packets: Pool::default(),
             events: EventQueue::new(ties),
@@ -137,7 +138,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         if equal.is_none() {
             let common = Common::new(config, self.events.ties, H::WATCHES, seed, name);
             self.departures |= common.two_events;
-            self.duplicates |= common.duplicates();
+            self.alters |= common.alters();
             self.commons.push(common);
             if config.may_be_shared() {
                 self.latest.push((Arc::clone(config), number));
@@ -191,7 +192,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         if let Some(flows) = port.meter.by_flow_mut() {
             flows.arrived(&self.measured, now.at, self.packets.get(handle).flow_id());
         }
-        let copy = if self.duplicates { self.copy(now, number, handle) } else { None };
+        let copy = if self.alters { self.alter(now, number, handle) } else { None };
         self.put(now, number, handle);
         if let Some(copy) = copy {
             let copy = self.packets.insert(copy);
@@ -199,12 +200,18 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// Returns a copy of the packet, before the queue can mark it, if the port duplicates it.
+    /// Changes the ECN field of the packet if the port does. Returns a copy of the packet, before the queue can mark
+    /// it, if the port duplicates it.
     #[cold]
     #[inline(never)]
-    fn copy(&mut self, now: Moment, number: usize, handle: Handle) -> Option<T> {
+    fn alter(&mut self, now: Moment, number: usize, handle: Handle) -> Option<T> {
         let port = &mut self.ports[number];
-        if !self.commons[port.common as usize].copies() {
+        let common = &mut self.commons[port.common as usize];
+        if let Some(rewrite) = common.ecn_rewrite() {
+            let packet = self.packets.get_mut(handle);
+            packet.set_ecn(rewrite.apply(packet.ecn()));
+        }
+        if !common.copies() {
             return None;
         }
         let packet = self.packets.get(handle);

@@ -77,7 +77,7 @@ mod tests {
         fn ecn(&self) -> Ecn {
             Ecn::NotEct
         }
-        fn mark(&mut self) {}
+        fn set_ecn(&mut self, _: Ecn) {}
         fn dscp(&self) -> Dscp {
             Dscp::CS0
         }

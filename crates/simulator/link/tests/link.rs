@@ -47,7 +47,7 @@ impl Item for Numbered {
     fn ecn(&self) -> Ecn {
         [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ect0][flow(self.id) as usize]
     }
-    fn mark(&mut self) {}
+    fn set_ecn(&mut self, _: Ecn) {}
     /// One of five flows.
     fn flow(&self) -> u64 {
         u64::from(flow(self.id))

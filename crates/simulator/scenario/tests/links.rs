@@ -1,7 +1,7 @@
 //! Keys of a `[[link]]` and of its `reverse` direction.
 
 use crate::common::{OneTrace, SMALL, changed};
-use headway_link::{LossOptions, LossTrace};
+use headway_link::{EcnRewrite, LossOptions, LossTrace};
 use headway_scenario::{Files, Link, Loaded, load};
 use headway_units::{Bytes, Probability, Registry};
 
@@ -193,7 +193,7 @@ fn errors_of_the_reverse_direction_name_their_place() {
         ),
         (
             "reverse = true",
-            "link[0].reverse: true is not a table: write one with the keys capacity, changes, delay, duplicate, jitter, loss, mtu, overhead, policer, queue, rate, reorder, shaper",
+            "link[0].reverse: true is not a table: write one with the keys capacity, changes, delay, duplicate, ecn, jitter, loss, mtu, overhead, policer, queue, rate, reorder, shaper",
         ),
         // The error named neither the value nor what is allowed.
         ("reverse = { changes = false }", "link[0].reverse.changes: false is not an array: write [] for none"),
@@ -305,7 +305,8 @@ const IMPAIRED: &str = r#""10ms"
 shaper = { rate = "1Mbps", burst = "15kB" }
 jitter = { kind = "normal", mean = "3ms", deviation = "1ms", correlation = 0.25 }
 reorder = { kind = "held-back", probability = "1%", by = "5ms" }
-duplicate = { probability = "2%" }"#;
+duplicate = { probability = "2%" }
+ecn = "bleach""#;
 
 /// `reverse` inherits absent keys, and the resolved scenario is equal.
 #[test]
@@ -317,11 +318,12 @@ fn both_directions_have_jitter_reordering_and_duplication() {
         loaded.scenario.links
     };
     let links_of = links("");
-    let of = |link: &Link| (link.shaper.clone(), link.jitter.clone(), link.reorder.clone(), link.duplicate);
+    let of = |link: &Link| (link.shaper.clone(), link.jitter.clone(), link.reorder.clone(), link.duplicate, link.ecn);
     assert_eq!(of(&links_of[0]), of(&links_of[1]));
     assert!(links_of[0].shaper.is_some() && links_of[0].duplicate.is_some() && links_of[0].reorder.is_some());
-    let none = links("reverse = { shaper = false, jitter = false, reorder = false, duplicate = false }");
-    assert_eq!((of(&none[0]), of(&none[1])), (of(&links_of[0]), (None, None, None, None)));
+    assert_eq!(links_of[0].ecn, Some(EcnRewrite::Bleach));
+    let none = links("reverse = { shaper = false, jitter = false, reorder = false, duplicate = false, ecn = false }");
+    assert_eq!((of(&none[0]), of(&none[1])), (of(&links_of[0]), (None, None, None, None, None)));
     let other = links("reverse = { jitter = { kind = \"uniform\", most = \"4ms\" }, duplicate = { probability = 1 } }");
     assert_eq!(other[1].shaper, other[0].shaper);
     assert!(other[1].jitter != other[0].jitter && other[1].duplicate != other[0].duplicate);
@@ -378,6 +380,7 @@ fn errors_of_jitter_reordering_and_duplication_name_their_place() {
         (", by = \"5ms\"", "", "link[0].reorder: the key \"by\" is missing"),
         ("probability = \"2%\"", "", "link[0].duplicate: the key \"probability\" is missing"),
         ("\"2%\" }", "\"2%\" }\nevents = \"one\"", "link[0].events: reordered packets need two events"),
+        ("\"bleach\"", "\"bleached\"", "link[0].ecn: "),
         ("\"2%\" }", "\"2%\", gap = 2 }", "link[0].duplicate: unknown key \"gap\""),
     ] {
         let error = changed("\"10ms\"", &IMPAIRED.replacen(from, to, 1)).unwrap_err();

@@ -44,8 +44,8 @@ impl headway_link::Item for Packet {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
-    fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
     }
     #[inline]
     fn dscp(&self) -> Dscp {
@@ -283,7 +283,7 @@ pub struct TcpPacket {
     pub seq: u64,
     /// Send time of the packet that the peer responds to ([`Segment::echo`]).
     pub echo: Instant,
-    /// SACK blocks of an acknowledgement ([`Segment::sack`]).
+    /// SACK blocks and ECN counters of an acknowledgement ([`Segment::sack`]).
     pub sack: SackBlocks,
     /// Whether this is an acknowledgement ([`Segment::is_ack`]).
     pub is_ack: bool,

@@ -147,23 +147,26 @@ fn tcp_header(tcp: &TcpPacket, segment: u32, ports: [u16; 2], out: &mut Vec<u8>)
     let is_syn = !tcp.is_ack && tcp.seq == 0 || tcp.is_ack && tcp.seq <= 1;
     let mut flags = 0;
     let is_pushed = tcp.sending == Sending::Pushed;
-    for (set, flag) in
-        [(is_syn, SYN), (is_pushed, PSH), (tcp.is_ack || tcp.seq > 0, ACK), (tcp.ece, ECE), (tcp.cwr, CWR)]
-    {
+    let mut sack = tcp.sack;
+    // The last three bits of the CE counter (RFC 9768 section 3.2.2.2).
+    let counts = sack.take_counts();
+    let ace = counts.map_or(0, |counts| counts.ce);
+    let (ece, cwr) = if counts.is_some() { (ace & 1 != 0, ace & 2 != 0) } else { (tcp.ece, tcp.cwr) };
+    for (set, flag) in [(is_syn, SYN), (is_pushed, PSH), (tcp.is_ack || tcp.seq > 0, ACK), (ece, ECE), (cwr, CWR)] {
         flags |= if set { flag } else { 0 };
     }
-    let blocks = tcp.sack.len();
+    let blocks = sack.len();
     // SACK is kind 5, with two sequence numbers per block and two bytes of padding (RFC 2018).
     let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
     out.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
     out.extend(if is_syn { 0 } else { seq }.to_be_bytes());
     out.extend(if flags & ACK == 0 { 0 } else { ack }.to_be_bytes());
-    out.extend([(((20 + options) / 4) << 4) as u8, flags]);
+    out.extend([(((20 + options) / 4) << 4) as u8 | (ace >> 2 & 1) as u8, flags]);
     out.extend(WINDOW.to_be_bytes());
     out.extend([0; 4]);
     if blocks > 0 {
         out.extend([1, 1, 5, (2 + 8 * blocks) as u8]);
-        for block in tcp.sack.iter(tcp.seq) {
+        for block in sack.iter(tcp.seq) {
             out.extend(number(block.start).to_be_bytes());
             out.extend(number(block.end).to_be_bytes());
         }

@@ -23,6 +23,7 @@ mod fingerprints;
 mod frames;
 mod hosts;
 mod impaired;
+mod l4s;
 mod liveness;
 mod loss_filters;
 mod ns2_calibration_tcp;

@@ -41,9 +41,12 @@ const LOSSES: [&str; 3] = [
     r#"loss = { kind = "bernoulli", probability = 0.05, place = "after-transmission" }"#,
 ];
 /// Additional options of a link.
-const EXTRAS: [&str; 9] = [
+const EXTRAS: [&str; 11] = [
     "",
     "",
+    r#"ecn = "bleach""#,
+    r#"ecn = "ect0-to-ect1"
+       reverse = { ecn = "ce-to-ect0", duplicate = { probability = 0.05 } }"#,
     r#"policer = { rate = "700kbps", burst = "3kB" }"#,
     r#"changes = [{ at = "400ms", rate = "300kbps" }, { at = "900ms", rate = "0bps" }, { at = "1200ms", rate = "5Mbps", delay = "41ms" }, { at = "2s", delay = "1ms" }]"#,
     r#"shaper = { rate = "900kbps", burst = "4kB" }"#,
@@ -56,7 +59,7 @@ const EXTRAS: [&str; 9] = [
        shaper = { rate = "1200kbps", burst = "2kB" }
        reverse = { reorder = false, duplicate = { probability = 0.05, correlation = 0.2 } }"#,
 ];
-const TRANSPORTS: [&str; 9] = [
+const TRANSPORTS: [&str; 11] = [
     r#"transport = { kind = "udp" }
        source = { kind = "cbr", rate = "1Mbps", size = "1000B" }"#,
     r#"transport = { kind = "udp", datagram = "700B" }
@@ -72,6 +75,10 @@ const TRANSPORTS: [&str; 9] = [
     r#"transport = { kind = "tcp-cubic", dialect = "linux" }
        source = { kind = "ftp" }"#,
     r#"transport = { kind = "tcp-sack", dialect = "linux" }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-prague" }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-dctcp", dialect = "linux", expert = { ecn_echo = "accurate" } }
        source = { kind = "ftp" }"#,
     r#"transport = { kind = "tcp-cubic" }
        source = { kind = "cbr", rate = "500kbps", payload = "900B" }"#,
@@ -89,7 +96,7 @@ fn network() -> impl Strategy<Value = String> {
         0usize..QUEUES.len(),
         0usize..3,
     );
-    let flow = (node.clone(), node, 0usize..9, prop_oneof![Just("0s"), Just("10ms"), Just("300ms")]);
+    let flow = (node.clone(), node, 0..TRANSPORTS.len(), prop_oneof![Just("0s"), Just("10ms"), Just("300ms")]);
     (
         prop::collection::vec(link, 6..9),
         prop::collection::vec(flow, 1..7),

@@ -17,16 +17,19 @@ pub struct Counters {
     pub ecn_reductions: u64,
     /// Acknowledgements that the sender processed.
     pub acks: u64,
+    /// Connections that stopped using ECN because the path changes the ECN field (with `ecn_echo = "accurate"`).
+    pub ecn_failures: u64,
 }
 
 impl AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
-        let Self { sent, retransmitted, timeouts, fast_recoveries, ecn_reductions, acks } = other;
+        let Self { sent, retransmitted, timeouts, fast_recoveries, ecn_reductions, acks, ecn_failures } = other;
         self.sent += sent;
         self.retransmitted += retransmitted;
         self.timeouts += timeouts;
         self.fast_recoveries += fast_recoveries;
         self.ecn_reductions += ecn_reductions;
         self.acks += acks;
+        self.ecn_failures += ecn_failures;
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::delivery::{Lost, RateSample};
 use crate::options::{AckCounting, Increase, Rules};
-use crate::segment::Segment;
+use crate::segment::{EcnCounts, Segment};
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Random};
 
@@ -39,6 +39,15 @@ pub(crate) trait Growth {
     /// Options of this growth only.
     type Options;
 
+    /// Whether an acknowledgement that reports marks opens the window, too.
+    const GROWS_WHEN_MARKED: bool = false;
+
+    /// Whether a window counts as used if pacing delays segments that it permits.
+    const GROWS_WHEN_PACED: bool = false;
+
+    /// Whether a loss in the round trip after a mark also reduces the window.
+    const REDUCES_AFTER_MARK: bool = false;
+
     /// Applies the options that this growth requires on top of the dialect.
     fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
 
@@ -52,6 +61,15 @@ pub(crate) trait Growth {
     /// Observes every acknowledgement before it is processed, including duplicates. `una` is the first unacknowledged
     /// segment before it, `max` one past the highest segment sent.
     fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {}
+
+    /// Observes every acknowledgement with `ecn_echo = "accurate"`, instead of [`Growth::observe`]. `new` are the
+    /// packets counted since the last one.
+    fn counted(&mut self, _window: &mut Window, now: Instant, (una, max): (u64, u64), ack: &Segment, _new: EcnCounts) {
+        self.observe(now, una, max, ack);
+    }
+
+    /// Is notified that the path changes the ECN field, so that the sender stops using ECN.
+    fn ecn_failed(&mut self) {}
 
     /// Observes every acknowledgement of the `fack` recovery after its number and round trip are processed, including
     /// duplicates. `fine`: it is new and reports no problem (CA_EVENT_FAST_ACK and CA_EVENT_SLOW_ACK of Linux 2.6).

@@ -9,6 +9,7 @@
 
 mod counters;
 mod delivery;
+mod ecn_feedback;
 mod fack_board;
 mod growth;
 mod keys;
@@ -40,5 +41,5 @@ pub use options::{
     AckCounting, EcnEcho, HalvedWindow, Halving, Increase, NewRenoOptions, PartialAckTimer, Pipe, RenoOptions, Restart,
     Rules, SackOptions,
 };
-pub use segment::{SackBlocks, Segment};
+pub use segment::{EcnCounts, SackBlocks, Segment};
 pub use sink::Sink;

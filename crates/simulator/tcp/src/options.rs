@@ -2,6 +2,7 @@
 //! in its file.
 
 use crate::keys::options;
+use crate::segment::{EcnCounts, SackBlocks};
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Maximum data of one unit of segmentation offload (Linux `GSO_LEGACY_MAX_SIZE`, the 64 KiB of an IP packet).
@@ -233,6 +234,9 @@ pub enum EcnEcho {
     /// The sink reports the mark of each segment: an acknowledgement covers only segments with equal marks (RFC 8257
     /// section 3.2).
     Exact,
+    /// The sink counts the packets that arrive as ECT(0), ECT(1) and CE, and reports the counts in each acknowledgement
+    /// (RFC 9768).
+    Accurate,
 }
 
 /// Quantity whose half becomes ssthresh after a loss.
@@ -351,6 +355,16 @@ impl Rules {
         let most = (OFFLOADED.count() / self.payload().count().max(1)).max(2);
         (rate * time.as_secs_f64()).clamp(2.0, most as f64) as u32
     }
+    /// Returns the size of the largest acknowledgement.
+    #[must_use]
+    pub fn largest_ack(&self) -> Bytes {
+        let (most, option) = match self.ecn_echo {
+            EcnEcho::Accurate => (SackBlocks::MAX - 1, EcnCounts::LARGEST_OPTION),
+            EcnEcho::UntilCwr | EcnEcho::Exact => (SackBlocks::MAX, 0),
+        };
+        let blocks = usize::from(self.sack.sack_blocks).min(most) as u32;
+        Bytes::new(self.ack_size.count() + u64::from(SackBlocks::BYTES * blocks + option))
+    }
     pub(crate) fn initial_window_segments(&self) -> u64 {
         let packets = self.segments(self.initial_window);
         match self.initial_window_bytes {
@@ -405,7 +419,7 @@ impl Rules {
                 return fail(key, "0B is out of range: at least 1B".into());
             }
         }
-        if usize::from(self.sack.sack_blocks) > crate::SackBlocks::MAX {
+        if usize::from(self.sack.sack_blocks) > SackBlocks::MAX {
             return fail("sack_blocks", format!("{} is out of range: from 0 to 3", self.sack.sack_blocks));
         }
         let max = MAX_SEGMENTS;

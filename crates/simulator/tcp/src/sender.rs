@@ -1,7 +1,7 @@
 //! The sender common to all kinds: [`Recovery`] handles losses, [`Growth`] opens the window.
 
 use crate::growth::Growth;
-use crate::options::Rules;
+use crate::options::{EcnEcho, Rules};
 use crate::segment::Segment;
 use crate::state::State;
 use headway_units::{Dialect, Instant, Random};
@@ -95,9 +95,20 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         state.burst = 0;
         state.peer_sent = ack.sent;
         state.counters.acks += 1;
-        state.observe(ack);
-        if ack.ece && state.rules.ecn {
-            self.recovery.on_echo(state, ack);
+        let counted;
+        let mut ack = ack;
+        if ack.ece && state.reads_ecn() {
+            if state.rules.ecn_echo == EcnEcho::Accurate {
+                counted = state.read_counts(ack);
+                ack = &counted;
+            } else {
+                state.observe(ack);
+            }
+            if ack.ece {
+                self.recovery.on_echo(state, ack);
+            }
+        } else {
+            state.observe(ack);
         }
         self.recovery.on_ack(state, ack);
     }

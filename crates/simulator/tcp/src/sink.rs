@@ -4,12 +4,13 @@
 //! With delayed acknowledgements, a segment in order waits for the next segment or the timer. Acknowledged immediately
 //! are the second segment, a segment out of order, one that fills a gap, one with PSH, and the SYN. With exact ECN
 //! echo, a segment whose mark differs from the previous one is also acknowledged immediately, after a separate
-//! acknowledgement of the waiting one (RFC 8257 section 3.2).
+//! acknowledgement of the waiting one (RFC 8257 section 3.2). With accurate ECN echo, each acknowledgement reports the
+//! counts of packets by ECN field (RFC 9768).
 
 use crate::TcpOptions;
 use crate::options::{EcnEcho, Pipe, Rules};
 use crate::ranges::Ranges;
-use crate::segment::{SackBlocks, Segment};
+use crate::segment::{EcnCounts, SackBlocks, Segment};
 use headway_units::{Bytes, Ecn, Instant};
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,6 +62,8 @@ struct Rest {
     history: Blocks,
     /// Acknowledgement to send before [`Sink::out`].
     earlier: Option<Segment>,
+    /// Counts of accurate ECN, and the ECN field of the SYN.
+    counts: Option<(EcnCounts, Ecn)>,
 }
 
 /// TCP receiver. Driven like a [`crate::Sender`]. Occupies two cache lines; fields accessed for each segment come
@@ -121,8 +124,8 @@ impl Sink {
         let seq = segment.seq;
         self.wire_bytes += u64::from(segment.size);
         let marks = Marks::of(segment);
-        if self.rules.ecn_echo == EcnEcho::Exact {
-            self.acknowledge_mark_change(now, seq, marks);
+        if self.rules.ecn_echo != EcnEcho::UntilCwr {
+            self.observe_mark(now, segment, marks);
         }
         // RFC 7323 section 4.3: echo the segment expected by the last acknowledgement, not one above it.
         if segment.sent >= self.to_echo && seq <= self.last_acked {
@@ -189,8 +192,13 @@ impl Sink {
     /// Returns the next acknowledgement to send now; `None` if there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if let Some(earlier) = self.rest.as_mut().and_then(|rest| rest.earlier.take()) {
-            return Some(earlier);
+        if let Some(rest) = &mut self.rest {
+            if let Some(earlier) = rest.earlier.take() {
+                return Some(earlier);
+            }
+            if rest.counts.is_some() {
+                return self.poll_counted(now);
+            }
         }
         let PendingAck { latest, ece, duplicate } = self.out.take()?;
         let mut sack = self.report(latest);
@@ -245,10 +253,63 @@ impl Sink {
         self.next
     }
 
-    /// Acknowledges immediately a segment whose mark differs from the previous ones (RFC 8257 section 3.2). A waiting
-    /// acknowledgement is sent first, with the previous mark.
     #[cold]
     #[inline(never)]
+    fn observe_mark(&mut self, now: Instant, segment: &Segment, marks: Marks) {
+        match self.rules.ecn_echo {
+            EcnEcho::UntilCwr => {}
+            EcnEcho::Exact => self.acknowledge_mark_change(now, segment.seq, marks),
+            EcnEcho::Accurate => self.count(segment),
+        }
+    }
+
+    /// Counts a packet by its ECN field (RFC 9768 section 3.2.1). A data packet with CE after a packet without CE is
+    /// acknowledged immediately (section 3.2.2.5.1, change-triggered), and as in RFC 8257 section 3.2 also one without CE
+    /// after one with CE. That at least every second CE is acknowledged (increment-triggered) follows from the
+    /// acknowledgement of every second segment.
+    fn count(&mut self, segment: &Segment) {
+        if !self.rules.ecn {
+            return;
+        }
+        let (counts, syn) = self.rest.get_or_insert_default().counts.get_or_insert((EcnCounts::INITIAL, Ecn::NotEct));
+        let congested = segment.ecn == Ecn::Ce;
+        if segment.seq == 0 {
+            *syn = segment.ecn;
+        } else {
+            counts.count(segment.ecn);
+            if congested != self.congestion_seen {
+                self.quick = self.quick.max(1);
+            }
+        }
+        self.congestion_seen = congested;
+    }
+
+    /// Is [`Sink::poll_transmit`] with accurate ECN.
+    #[cold]
+    #[inline(never)]
+    fn poll_counted(&mut self, now: Instant) -> Option<Segment> {
+        let PendingAck { latest, ece, duplicate } = self.out.take()?;
+        let mut sack = SackBlocks::default();
+        if !self.beyond.is_empty() {
+            sack = self.report(latest);
+        } else if let Some(rest) = &mut self.rest {
+            // Not freed, unlike by `report`.
+            rest.history = Blocks::default();
+        }
+        if duplicate && self.rules.sack.pipe == Pipe::RackTlp {
+            sack = sack.after_duplicate(latest, self.rules.sack.sack_blocks);
+        }
+        sack.keep_two();
+        let (counts, syn) = self.rest.as_ref()?.counts?;
+        let mut ack = self.acknowledgement(now, sack, ece);
+        ack.size += counts.option_bytes();
+        let is_first = self.next == 1 && counts == EcnCounts::INITIAL;
+        ack.sack.set_counts(if is_first { EcnCounts::of_syn(syn) } else { counts });
+        Some(ack)
+    }
+
+    /// Acknowledges immediately a segment whose mark differs from the previous ones (RFC 8257 section 3.2). A waiting
+    /// acknowledgement is sent first, with the previous mark.
     fn acknowledge_mark_change(&mut self, now: Instant, seq: u64, marks: Marks) {
         if seq == 0 || marks.congested == self.congestion_seen {
             return;
@@ -276,6 +337,7 @@ impl Sink {
                 self.congestion_seen = marks.congested;
                 marks.asks || marks.congested
             }
+            EcnEcho::Accurate => self.rules.ecn,
         };
         self.last_acked = self.next;
         self.out = Some(PendingAck { latest, ece, duplicate });

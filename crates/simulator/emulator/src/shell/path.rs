@@ -159,7 +159,7 @@ impl Path {
             self.record_drops();
             let Some(Departure { at, packet: Packet { ecn, payload, .. }, .. }) = departure else { break };
             let Frame { arrived_at, mut bytes } = payload;
-            if ecn == Ecn::Ce {
+            if IpHeader::read(&bytes).is_some_and(|header| header.ecn != ecn) {
                 set_ecn(&mut bytes, ecn);
             }
             match self.to.tun.send(&bytes) {

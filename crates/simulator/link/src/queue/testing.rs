@@ -26,7 +26,7 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
-    fn mark(&mut self) {}
+    fn set_ecn(&mut self, _: Ecn) {}
     fn dscp(&self) -> Dscp {
         self.dscp
     }

@@ -12,8 +12,8 @@ use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::vocabulary::VOCABULARY;
 use headway_link::{
-    CapacityTrace, Config, DuplicateOptions, JitterOptions, LinkChange, LinkChanges, LossOptions, PolicerOptions,
-    QueueOptions, ReorderOptions, ShaperOptions,
+    CapacityTrace, Config, DuplicateOptions, EcnRewrite, JitterOptions, LinkChange, LinkChanges, LossOptions,
+    PolicerOptions, QueueOptions, ReorderOptions, ShaperOptions,
 };
 use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
 use schemars::JsonSchema;
@@ -70,6 +70,9 @@ pub(crate) struct Direction {
     /// Duplication of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<Switchable<DuplicateOptions>>,
+    /// Change of the ECN field of each packet before the queue, as by a router that does not follow RFC 3168.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ecn: Option<Switchable<EcnRewrite>>,
 }
 
 /// Optional value that `false` disables.
@@ -166,6 +169,7 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
         jitter: Switchable::read(open, "jitter", |open| open.options("jitter", dialect, &VOCABULARY.jitter)),
         reorder: Switchable::read(open, "reorder", |open| open.options("reorder", dialect, &VOCABULARY.reorder)),
         duplicate: Switchable::read(open, "duplicate", duplicate::read),
+        ecn: Switchable::read(open, "ecn", |open| open.optional("ecn")),
     };
     if let (Some(forward), true) = (forward, own_mtu.is_some()) {
         forward.check_bursts(open, &direction, mtu);
@@ -258,6 +262,7 @@ impl Direction {
                 inherited.and_then(|config| config.duplicate.as_ref()),
                 DuplicateOptions::clone,
             ),
+            ecn: Switchable::or(self.ecn.as_ref(), inherited.and_then(|config| config.ecn.as_ref()), EcnRewrite::clone),
             two_events: false,
         })
     }

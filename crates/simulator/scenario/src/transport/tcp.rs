@@ -2,7 +2,7 @@
 
 use super::options::{TransportOptions, kinds_of};
 use headway_media::WriteSize;
-use headway_tcp::{SackBlocks, TcpOptions};
+use headway_tcp::TcpOptions;
 use headway_units::{Bytes, Dialect, OptionError, Registry, SchemaRegistry};
 use schemars::JsonSchema as _;
 use serde::{Deserializer, Serialize, Serializer};
@@ -46,9 +46,7 @@ impl TransportOptions for TcpOptions {
     }
 
     fn largest_packets(&self, _: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
-        let rules = &self.rules;
-        let blocks = u64::from(SackBlocks::BYTES) * u64::from(rules.sack.sack_blocks);
-        (rules.segment, Some(Bytes::new(rules.ack_size.count() + blocks)))
+        (self.rules.segment, Some(self.rules.largest_ack()))
     }
 
     fn write_header(&self) -> Option<Bytes> {

@@ -8,14 +8,14 @@
 //! ```
 //!
 //! The sink reports marks for each segment (section 3.2). With `l4s`, data is sent as ECT(1): a scalable sender, which
-//! an L4S queue may mark often (RFC 9331). TCP Prague additionally has a share independent of the round trip and paces
-//! its segments.
+//! an L4S queue may mark often (RFC 9331). With accurate ECN echo (RFC 9768), M is the share of marked packets in the
+//! sink's counts.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
 use crate::kinds::aimd::Aimd;
-use crate::options::{EcnEcho, HalvedWindow, Halving, Rules};
-use crate::segment::Segment;
+use crate::options::{EcnEcho, HalvedWindow, Halving, Increase, Rules};
+use crate::segment::{EcnCounts, Segment};
 use crate::state::Cut;
 use headway_units::{Dialect, Ecn, Instant, OptionError};
 
@@ -35,11 +35,23 @@ pub(crate) struct Dctcp {
     reno: Aimd,
     codepoint: Ecn,
     alpha: f64,
+    whole: bool,
     /// Segments acknowledged and marked in this window.
     acked: u64,
     marked: u64,
     /// The window ends when an acknowledgement exceeds this number.
     window_end: u64,
+}
+
+impl Dctcp {
+    /// Updates the estimate if the acknowledgement of `seq` ends the window.
+    fn end_window(&mut self, max: u64, seq: u64) {
+        if seq > self.window_end && self.acked > 0 {
+            let share = self.marked as f64 / self.acked as f64;
+            self.alpha += GAIN * (share - self.alpha);
+            (self.acked, self.marked, self.window_end) = (0, 0, max);
+        }
+    }
 }
 
 impl Growth for Dctcp {
@@ -62,7 +74,8 @@ impl Growth for Dctcp {
 
     fn new(rules: &Rules, options: &Self::Options) -> Self {
         let codepoint = if options.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
-        Self { reno: Aimd::new(rules, &()), codepoint, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
+        let whole = rules.increase == Increase::Whole;
+        Self { reno: Aimd::new(rules, &()), codepoint, alpha: 1.0, whole, acked: 0, marked: 0, window_end: 0 }
     }
 
     fn observe(&mut self, _now: Instant, una: u64, max: u64, ack: &Segment) {
@@ -74,11 +87,13 @@ impl Growth for Dctcp {
         if ack.ece {
             self.marked += ack.seq - una;
         }
-        if ack.seq > self.window_end {
-            let share = self.marked as f64 / self.acked as f64;
-            self.alpha += GAIN * (share - self.alpha);
-            (self.acked, self.marked, self.window_end) = (0, 0, max);
-        }
+        self.end_window(max, ack.seq);
+    }
+
+    fn counted(&mut self, _window: &mut Window, _now: Instant, (_, max): (u64, u64), ack: &Segment, new: EcnCounts) {
+        self.acked += new.total();
+        self.marked += u64::from(new.ce);
+        self.end_window(max, ack.seq);
     }
 
     fn grow(&mut self, window: &mut Window, acked: Acked) {
@@ -87,7 +102,12 @@ impl Growth for Dctcp {
 
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
         let half = self.reno.decrease(cut, cwnd, base);
-        if cut == Cut::Ecn { base * (1.0 - self.alpha / 2.0) } else { half }
+        if cut != Cut::Ecn {
+            return half;
+        }
+        let reduced = base * (1.0 - self.alpha / 2.0);
+        // A whole window is reduced by whole segments, rounded down (Linux, dctcp_ssthresh).
+        if self.whole { reduced.ceil() } else { reduced }
     }
 
     fn settle(&self, cwnd: f64, reduced: f64) -> f64 {

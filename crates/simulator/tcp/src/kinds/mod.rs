@@ -11,6 +11,7 @@ pub(crate) mod fack;
 pub(crate) mod hystart;
 pub(crate) mod jtcp;
 pub(crate) mod newreno;
+pub(crate) mod prague;
 pub(crate) mod rack_tlp;
 pub(crate) mod reno;
 pub(crate) mod sack;
@@ -36,6 +37,7 @@ use headway_units::{
 };
 use jtcp::Jtcp;
 use newreno::NewReno;
+use prague::Prague;
 use rack_tlp::RackTlp;
 use reno::Reno;
 use sack::Sack;
@@ -142,6 +144,7 @@ kinds! {
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas) [reno, sack, vegas],
     "tcp-jtcp"     => Jtcp(NewReno, Jtcp) [reno, newreno],
     "tcp-dctcp"    => Dctcp(Sack, Dctcp) [reno, sack, dctcp],
+    "tcp-prague"   => Prague(Sack, Prague) [reno, sack],
     "tcp-veno"     => Veno(Sack, Veno) [reno, sack],
     "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
     "tcp-bbr"      => Bbr(RackTlp, Bbr) [sack, bbr],

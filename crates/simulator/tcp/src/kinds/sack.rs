@@ -182,13 +182,15 @@ impl Board {
         let lost = state.dupacks >= threshold
             || self.board.lost_below(threshold) > state.una
             || state.rules.sack.rack_window && state.times.is_lost(state.una, self.board.highest() - 1);
-        if !lost || (state.una < state.recover && state.una != 1) {
+        let marked = state.last_cut == Cut::Ecn;
+        let again = state.una == 1 || marked;
+        if !lost || (state.una < state.recover && !again) {
             return;
         }
         let window = state.window.cwnd as u64;
         state.begin_recovery();
         // ECN has already halved in this round trip if its mark is not yet acknowledged.
-        if state.last_cut == Cut::Ecn {
+        if marked && !G::REDUCES_AFTER_MARK {
             state.last_cut = Cut::DupAcks;
         } else {
             state.halve(Cut::DupAcks);

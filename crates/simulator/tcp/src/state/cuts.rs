@@ -2,7 +2,7 @@
 
 use super::{Cut, State};
 use crate::growth::Growth;
-use crate::options::{HalvedWindow, Halving, Restart};
+use crate::options::{EcnEcho, HalvedWindow, Halving, Restart};
 use crate::segment::Segment;
 use headway_units::Instant;
 
@@ -47,7 +47,8 @@ impl<G: Growth> State<G> {
         let reduced = self.reduce(cut);
         self.window.cwnd = self.growth.settle(self.window.cwnd, reduced);
         self.last_cut = cut;
-        self.cwr_due = true;
+        // RFC 9768 section 3.2.2: the flag is a bit of the field ACE.
+        self.cwr_due = self.rules.ecn_echo != EcnEcho::Accurate;
     }
     /// Halves ssthresh and sets cwnd to one segment.
     pub(crate) fn collapse(&mut self, cut: Cut) {
@@ -65,7 +66,7 @@ impl<G: Growth> State<G> {
     pub(crate) fn close_to_one(&mut self, cut: Cut) {
         self.window.cwnd = 1.0;
         self.last_cut = cut;
-        self.cwr_due = true;
+        self.cwr_due = self.rules.ecn_echo != EcnEcho::Accurate;
     }
 
     /// Handles ECN-Echo: halves once a window (RFC 3168 section 6.1.2).
@@ -116,7 +117,7 @@ impl<G: Growth> State<G> {
         self.syn_lost |= self.una == 0;
         self.counters.timeouts += 1;
         // ECN has already halved the window in this round trip.
-        if self.last_cut == Cut::Ecn {
+        if self.last_cut == Cut::Ecn && !G::REDUCES_AFTER_MARK {
             self.close_to_one(Cut::Timeout);
         } else {
             self.collapse(Cut::Timeout);

@@ -1,9 +1,11 @@
 //! The state common to all senders: sequence numbers, windows, timers, ECN, and packet creation.
 
 mod cuts;
+mod ecn;
 mod pace;
 
 use crate::counters::Counters;
+use crate::ecn_feedback::EcnFeedback;
 use crate::growth::{Acked, Growth, Window};
 use crate::options::{Restart, Rules};
 use crate::rack::SendTimes;
@@ -95,6 +97,8 @@ pub(crate) struct State<G> {
     holds_releases: bool,
     /// Used with [`Rules::paced`].
     pace: Pace,
+    /// Used with [`EcnEcho::Accurate`](crate::options::EcnEcho::Accurate).
+    ecn_feedback: EcnFeedback,
 }
 
 impl<G: Growth> State<G> {
@@ -140,6 +144,7 @@ impl<G: Growth> State<G> {
             times: SendTimes::new(),
             holds_releases: rules.paced || !rules.overhead.is_zero(),
             pace: Pace::new(),
+            ecn_feedback: EcnFeedback::new(),
         }
     }
 
@@ -342,7 +347,9 @@ impl<G: Growth> State<G> {
         let acked = self.advance(ack);
         if opening {
             self.open_window();
-        } else if let Some(segments) = counted.filter(|_| filled && !(self.ecn_agreed && ack.ece)) {
+        } else if let Some(segments) =
+            counted.filter(|_| filled && (G::GROWS_WHEN_MARKED || !(self.ecn_agreed && ack.ece)))
+        {
             self.growth.grow(&mut self.window, Acked { segments, ..acked });
         } else {
             if !filled {
@@ -397,6 +404,7 @@ impl<G: Growth> State<G> {
         let flight = self.flight() as f64;
         self.rules.grow_when_limited
             || self.deferred
+            || (G::GROWS_WHEN_PACED && self.release_at != Instant::FAR_FUTURE)
             || flight >= self.window.cwnd.floor()
             || (self.window.in_slow_start() && 2.0 * flight > self.window.cwnd)
     }
