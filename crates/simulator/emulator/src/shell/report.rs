@@ -5,7 +5,7 @@ use crate::recorder::RecordError;
 use headway_units::{Duration, Instant};
 use serde::Serialize;
 
-/// Report of a shell since its start.
+/// Report of a shell (a command behind an emulated link) since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShellReport {
     /// Elapsed time, in s.

@@ -20,9 +20,10 @@ const MIN_EXCESS: Duration = Duration::from_millis(150);
 pub struct DisplaySummary {
     /// Displayed video frames.
     pub displayed_frames: u64,
-    /// Gaps between displayed frames that are freezes; `None` without a gap that has another before it.
+    /// Gaps between displayed frames that are freezes: at least max(3 m, m + 150 ms), where m is the mean of the last
+    /// 30 gaps. `None` without a gap that has another before it.
     pub freezes: Option<u64>,
-    /// Sum of the parts of all freezes in the measured interval, in s; `None` as `freezes`.
+    /// Duration of all freezes, in s, without their parts before the measured interval; `None` if `freezes` is `None`.
     pub frozen_s: Option<f64>,
     /// Longest gap, in s; `None` without a gap.
     pub longest_gap_s: Option<f64>,

@@ -88,8 +88,8 @@ pub struct FlowSummary {
     pub in_flight_packets: u64,
     /// Bits with IP headers that arrived in the measured interval, divided by its length, in bit/s.
     pub throughput_bps: f64,
-    /// Useful payload bits that arrived in the measured interval, divided by its length, in bit/s. Data received
-    /// before, and data that arrived after its deadline, does not count.
+    /// Useful payload bits that arrived in the measured interval, divided by its length, in bit/s. Repeated data and
+    /// data that arrived after its deadline do not count.
     pub goodput_bps: f64,
     /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,

@@ -33,7 +33,8 @@ impl<'a> Part<'a> {
     /// [`Case::overrides`].
     ///
     /// # Errors
-    /// The scenario with these keys is invalid, or a metric of the case names what it does not have.
+    /// The scenario is invalid with the overrides, or a metric of the case names a flow, link or key that the scenario
+    /// does not have.
     pub fn read(case: &'a Case, controller: &'a Controller, seeds: u64, text: ScenarioText) -> Result<Self, Error> {
         let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &())?;
         sweep.check(&case.metrics)?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Capacity of the queue. With `in_bytes`, packets are counted as `mean_packet` bytes each. \[limit_\]
+    /// Capacity of the queue. With `in_bytes`, a capacity of n packets is n times `mean_packet` bytes. \[limit_\]
     pub limit: QueueSize,
     /// Whether the queue and its average are measured in bytes. \[queue_in_bytes_\]
     pub in_bytes: bool,
