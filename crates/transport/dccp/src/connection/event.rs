@@ -173,8 +173,9 @@ pub struct Status {
     /// Controller of the data that this endpoint sends, by its name in scenarios; `None` if this endpoint has none for
     /// [`send_ccid`](Self::send_ccid).
     pub send_controller: Option<&'static str>,
-    /// Controller whose receiver half this endpoint runs for the data that the peer sends, as `send_controller`. The
-    /// peer's sender half may be another one with the same CCID.
+    /// Controller whose receiver half this endpoint runs for the data that the peer sends, by its name in scenarios;
+    /// `None` if there is none for [`receive_ccid`](Self::receive_ccid). The peer may run the sender half of another
+    /// controller with the same CCID.
     pub receive_controller: Option<&'static str>,
     /// Status of the controller of this endpoint's data, or its last status once it has stopped.
     pub sender: Option<headway_rate::Status>,

@@ -211,8 +211,8 @@ pub enum FeedbackClock {
     Arrival,
     /// When the window counter is at least four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
-    /// As `window-counter`, but not while a packet is missing. The receive rate covers the time since the last report;
-    /// a report of a loss event repeats the last rate (Linux).
+    /// When the window counter is at least four above that at the last report, but not while a packet is missing. The
+    /// receive rate covers the time since the last report; a report of a loss event repeats the last rate (Linux).
     WindowCounterSettled,
 }
 
@@ -280,7 +280,8 @@ pub enum SlowStart {
     DoublingFromOne,
     /// Doubles once per round trip; falls to half the receive limit if above it (ns-2 `slow_increase_` 0).
     Stepwise,
-    /// As `stepwise`, with each step spread over the packets of a round trip (ns-2 `slow_increase_` 1).
+    /// Doubles once per round trip, in steps spread over the packets of a round trip; falls to half the receive limit
+    /// if above it (ns-2 `slow_increase_` 1).
     Spread,
 }
 
