@@ -12,11 +12,13 @@ pub enum LossFilterKind {
     Uddj,
     /// Losses as far as they are more frequent with longer queues or at higher sending rates.
     Guarded,
-    /// Losses followed by a delay that is long for the number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
+    /// Losses after which the one-way delay is not short. The limit, at or below the mean delay, depends on the number
+    /// of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
     Zigzag,
     /// Losses not explained by the interarrival time (mBiaz; Biaz and Vaidya 1999, Cen, Cosman and Voelker 2003).
     Mbiaz,
-    /// Losses while one-way delays are near their maximum (Spike; Tobe and others 2000).
+    /// Losses while the one-way delay is long: from above the middle between its minimum and maximum until below a
+    /// third of this range (Spike; Tobe and others 2000).
     Spike,
     /// Losses in queues, as reported by the simulator (Wireless-TFRC); not a protocol but a reference for comparison.
     Oracle,
