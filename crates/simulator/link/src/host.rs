@@ -119,8 +119,8 @@ impl<T> Host<T> {
     /// Processes the arrival of a packet. Packets must arrive in order of time.
     ///
     /// # Errors
-    /// Returns the full buffer because of which the packet is dropped. With a full ring, it uses no CPU time; with a
-    /// full queue, it uses the CPU time of an arrival.
+    /// Returns the full buffer because of which the packet is dropped. With a full ring, the packet uses no CPU time;
+    /// with a full queue, it uses the CPU time of an arrival.
     pub fn arrive(&mut self, now: Instant, packet: T) -> Result<(), HostDrop> {
         if self.on_ring(now) >= self.ring {
             return Err(HostDrop::Ring);

@@ -41,7 +41,7 @@ impl<'a> Part<'a> {
         Ok(Self { case, controller, sweep: Arc::new(sweep) })
     }
 
-    /// Returns the scenario with the first seed and with its time series.
+    /// Returns the scenario with the first seed, and with time series that have a sample each second.
     ///
     /// # Errors
     /// The scenario can no longer be loaded.

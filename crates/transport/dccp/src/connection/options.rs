@@ -77,8 +77,9 @@ pub struct ConnectionOptions {
 
     /// Mean number of data packets per skipped sequence number, 20 or more; 0: none are skipped. A
     /// peer that acknowledges skipped numbers three times, round trips apart, is reset with code 11
-    /// (RFC 4342 section 9). TFRC receivers must then send Loss Intervals, as RFC 4342 section 6 requires
-    /// and Linux does not. Packets are sent without ECN, since a receiver can hide marks.
+    /// (RFC 4342 section 9). If numbers are skipped, TFRC receivers must send Loss Intervals, as RFC 4342
+    /// section 6 requires and Linux does not, and packets are sent without ECN, since a receiver can hide
+    /// marks.
     pub passed_over_interval: u64,
 
     /// Rate of the network interface, above 0bps, for controllers that need it.

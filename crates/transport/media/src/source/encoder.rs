@@ -45,7 +45,8 @@ pub use model::{Encoder, EncoderCounts};
 pub struct EncoderOptions {
     /// Rate at the start, without headers, `min_rate` to `max_rate`.
     pub start_rate: Rate,
-    /// Minimum rate of the encoder for its content, without headers (RFC 8593 `R_min`). A mean frame has 10B to 1MB.
+    /// Minimum rate of the encoder for its content, without headers (RFC 8593 `R_min`). The mean size of a frame at
+    /// this rate is 10B to 1MB.
     pub min_rate: Rate,
     /// Maximum rate of the encoder for its content, without headers, at least `min_rate` (RFC 8593 `R_max`).
     pub max_rate: Rate,
@@ -92,7 +93,8 @@ pub struct EncoderOptions {
     /// encoding of the same pictures at another rate. Absent: sizes are random.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub file: Option<String>,
-    /// Frame from which a trace repeats, from 0 (RFC 8593 `SkipFrames`). It skips the large first frame.
+    /// Frame from which a trace repeats, from 0 (RFC 8593 `SkipFrames`). Above 0, the large first frame is
+    /// not repeated.
     pub loop_from: u32,
 }
 

@@ -95,8 +95,8 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
-    /// Minimum of the Pareto variable, at least 1. It is subtracted from each draw, so that a draw of it means no
-    /// embedded object.
+    /// Minimum of the Pareto variable, at least 1. It is subtracted from each draw, so that a draw of the minimum means
+    /// no embedded object.
     pub minimum: u32,
     /// Shape parameter, above 0 and at most 100.
     pub shape: f64,
