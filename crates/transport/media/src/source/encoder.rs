@@ -71,11 +71,11 @@ pub struct EncoderOptions {
     /// Number of frames from a key frame to the next, 2 to 100000; absent: no key frames.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub key_interval: Option<u32>,
-    /// Size of a key frame, relative to the mean size, 1 to 100. It is limited so that the other frames have at least 0.2
-    /// of the mean size.
+    /// Size of a key frame, relative to the mean size, 1 to 100. It is limited so that the other frames have at least
+    /// 0.2 of the mean size.
     pub key_factor: f64,
-    /// Amount of data in the transport's send queue above which a captured frame is skipped, as the time that sending it
-    /// at the encoder's rate takes, at least 1ns; absent: no frame is skipped.
+    /// Amount of data in the transport's send queue above which a captured frame is skipped, as the time that sending
+    /// it at the encoder's rate takes, at least 1ns; absent: no frame is skipped.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub skip_above: Option<Duration>,
     /// Pauses without frames, each from its start to its end after the start of the flow, in order.
