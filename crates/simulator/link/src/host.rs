@@ -22,7 +22,7 @@ use headway_units::{Duration, HostDrop, Instant, OptionError, QueueSize};
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// The cost of receiving at a host.
+/// CPU times and buffers of a host for received packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct HostOptions {

@@ -29,7 +29,7 @@ pub struct ExternalOptions {
     /// Requirements of the controller's sender and receiver half on their carrier: the connection or simulator agent
     /// that drives them.
     pub needs: Vec<Need>,
-    /// Factory of the halves.
+    /// Factory of the controller's sender and receiver halves.
     pub controller: Arc<dyn ExternalController>,
 }
 

@@ -54,11 +54,12 @@ pub struct UdpmOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Decide {
-    /// Every `interval`.
+    /// The receiver decides on the rate every `interval`.
     Interval,
-    /// Every round trip (the text of the UDPm paper: "every packet loss for each RTT").
+    /// The receiver decides on the rate every round trip (the text of the UDPm paper: "every packet loss for each
+    /// RTT").
     RoundTrip,
-    /// At each packet (figure 3 of the UDPm paper).
+    /// The receiver decides on the rate at each packet (figure 3 of the UDPm paper).
     Packet,
 }
 
@@ -78,9 +79,9 @@ pub enum RoundTrip {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Halve {
-    /// Once, for any number of losses or marks.
+    /// The index of the rate is halved once, for any number of losses or marks.
     Once,
-    /// Once per lost or marked packet.
+    /// The index of the rate is halved once per lost or marked packet.
     EachLoss,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// outside its simulated links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabReport {
-    /// Elapsed time, in s.
+    /// Wall-clock time since the start of the run, in s.
     pub elapsed_s: f64,
     /// Release error, in s: time from the departure of a packet from its last link until the kernel has accepted it.
     /// Never negative; `None` if no packet was sent.

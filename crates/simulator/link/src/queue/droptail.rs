@@ -34,9 +34,9 @@ pub enum Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// The arriving packet.
+    /// A full queue drops the arriving packet.
     Tail,
-    /// The packet that has waited longest (ns-2 `drop_front_`).
+    /// A full queue drops the packet that has waited longest (ns-2 `drop_front_`).
     Front,
 }
 

@@ -30,9 +30,9 @@ use std::sync::Arc;
 /// Properties of a packet, with equal values in the calls that record its sending, its arrival and its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPacket {
-    /// Time at which it left the sender.
+    /// Time at which the packet left the sender.
     pub sent_at: Instant,
-    /// Size with the IP header, in bytes.
+    /// Size of the packet with the IP header, in bytes.
     pub wire_bytes: u32,
     /// Media kind of the payload.
     pub kind: MediaKind,

@@ -22,11 +22,11 @@ const MIN_CHANGE: f64 = 0.1;
 /// A named interval of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Name in the record.
+    /// Name of the interval in the record.
     pub name: String,
-    /// Start, inclusive.
+    /// Start of the interval, inclusive.
     pub from: Instant,
-    /// End, exclusive.
+    /// End of the interval, exclusive.
     pub until: Instant,
 }
 

@@ -23,11 +23,11 @@ pub struct Suite {
     pub explanations: Vec<Explanation>,
 }
 
-/// A controller, as keys that are set in the scenario of each case.
+/// A controller to test: the scenario keys that select it and its options.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
-    /// Name, such as `scream2`.
+    /// Name of the controller, such as `scream2`.
     pub name: String,
     /// Description of the controller.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct Controller {
 /// A test case: a scenario with metrics, and with pass bands, the ranges that the metrics must be in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Name, such as `5.1`.
+    /// Name of the test case, such as `5.1`.
     pub name: String,
     /// Description of the case.
     pub title: String,
@@ -64,9 +64,9 @@ pub struct Case {
 pub struct Band {
     /// Name of the metric.
     pub metric: String,
-    /// Smallest value.
+    /// Smallest value in the range; `None` for no lower limit.
     pub min: Option<f64>,
-    /// Largest value.
+    /// Largest value in the range; `None` for no upper limit.
     pub max: Option<f64>,
     /// Reason for the limits.
     pub why: String,
@@ -76,14 +76,14 @@ pub struct Band {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {
-    /// Names of the controllers.
+    /// Names of the controllers that the explanation concerns.
     pub controllers: Vec<String>,
-    /// Names of the metrics of the bands.
+    /// Names of the metrics whose pass bands are missed.
     pub metrics: Vec<String>,
-    /// Names of the cases; empty for all.
+    /// Names of the test cases in which the bands are missed; empty for all.
     #[serde(default)]
     pub cases: Vec<String>,
-    /// The reason.
+    /// Reason why the controllers miss the pass bands.
     pub why: String,
 }
 

@@ -18,12 +18,12 @@ use headway_scenario::{Override, Vary};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A case with one of the controllers.
+/// Part of a suite: a test case with one of the controllers.
 #[derive(Debug)]
 pub struct Part<'a> {
-    /// The case.
+    /// Test case of the part.
     pub case: &'a Case,
-    /// The controller.
+    /// Controller that is tested.
     pub controller: &'a Controller,
     sweep: Arc<Sweep>,
 }
@@ -51,7 +51,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Results of the parts of a suite.
+/// Results of the parts of a suite. A part is a test case with one controller.
 #[derive(Debug)]
 pub struct RanParts {
     /// Results in the order of the parts; empty if runs are missing.

@@ -77,12 +77,12 @@ impl BandVerdict {
 /// Result of a controller in a band.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BandResult {
-    /// The band.
+    /// The band: limits of a metric.
     #[serde(flatten)]
     pub band: Band,
-    /// Mean over the seeds; `None` without a value.
+    /// Mean of the metric over the seeds; `None` if no run has a value.
     pub mean: Option<f64>,
-    /// Whether the mean is within the limits.
+    /// Whether the mean is within the limits of the band.
     pub verdict: BandVerdict,
     /// Reason in the suite why the controller misses the band; `None` if it does not, or if the suite has no reason.
     pub explained: Option<String>,

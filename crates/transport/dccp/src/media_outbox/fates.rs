@@ -15,9 +15,9 @@ const MAX_FATES: usize = 1 << 16;
 pub enum Fate {
     /// Sent in the packet with this number. With `resend` it may be sent again.
     Sent(Seq48),
-    /// Never sent, or lost and not sent again.
+    /// The datagram was never sent, or was lost and not sent again.
     Unsent {
-        /// Reason.
+        /// Reason for which it was not sent (again).
         cause: SendDrop,
         /// Estimated lateness on arrival; zero if it could still have arrived on time.
         lateness: Duration,
@@ -49,9 +49,9 @@ impl Fate {
 /// Datagram that will not arrive, as far as the sender knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenUp<T> {
-    /// Never sent.
+    /// The datagram was never sent.
     Unsent(Unsent<T>),
-    /// Sent and lost, and too late to be resent.
+    /// The datagram was sent and lost, and it is too late to send it again.
     Lost(Media<T>),
 }
 

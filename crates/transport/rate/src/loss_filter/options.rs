@@ -66,13 +66,13 @@ pub enum UddjAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {
-    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3 of the UDDJ-TFRC
-    /// paper).
+    /// The congestion flag is computed every round trip and at each loss, from the gaps between packets since the last
+    /// computation (section 2.3 of the UDDJ-TFRC paper).
     #[default]
     RoundTripAndLoss,
-    /// Every round trip.
+    /// The congestion flag is computed every round trip, from the gaps between packets since the last computation.
     RoundTrip,
-    /// At each packet, from the gap before it.
+    /// The congestion flag is computed at each packet, from the gap before the packet.
     Packet,
 }
 

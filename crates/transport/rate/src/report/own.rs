@@ -11,7 +11,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Maximum number of bytes.
+    /// Maximum number of bytes of private data on a packet or in a report.
     pub const MAX_LEN: usize = 15;
     /// No data; occupies no bytes on the wire.
     pub const NONE: Self = Self { len: 0, bytes: [0; Self::MAX_LEN] };

@@ -189,7 +189,7 @@ pub enum DiscountKept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FirstInterval {
-    /// Maximum receive rate so far, inverted exactly (RFC 5348 section 6.3.1).
+    /// The equation is inverted exactly for the maximum receive rate so far (RFC 5348 section 6.3.1).
     GreatestRate,
     /// Receive rate of the last round trip, inverted within 5 % and truncated to whole packets; the next interval
     /// starts at the last report (ns-2 `AdjustHistoryAfterSS_` 1).
@@ -204,15 +204,16 @@ pub enum FirstInterval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FeedbackClock {
-    /// At the expiry of a timer of one round-trip time R if data has arrived (RFC 5348 section 6.2).
+    /// A report is sent when a timer of one round-trip time expires, if data has arrived (RFC 5348 section 6.2).
     Timer,
-    /// With the first packet that arrives a round-trip time R or more after the last report, or 1.5 R after that report
-    /// (ns-2).
+    /// A report is sent with the first packet that arrives a round-trip time R or more after the last report, or 1.5 R
+    /// after that report (ns-2).
     Arrival,
-    /// When the window counter is at least four above that at the last report (RFC 4342 section 10.3).
+    /// A report is sent when the window counter is at least four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
-    /// When the window counter is at least four above that at the last report, but not while a packet is missing. The
-    /// receive rate covers the time since the last report; a report of a loss event repeats the last rate (Linux).
+    /// A report is sent when the window counter is at least four above that at the last report, but not while a packet
+    /// is missing. The receive rate covers the time since the last report; a report of a loss event repeats the last
+    /// rate (Linux).
     WindowCounterSettled,
 }
 
@@ -234,7 +235,8 @@ pub enum Segment {
     Average,
     /// Size of a full packet: the equation then yields packets per second (RFC 4342 section 5.3; ns-2).
     Full,
-    /// Moving average in whole bytes, a tenth for the newest packet; also used for `W_init` (Linux).
+    /// Moving average of the packets' data sizes in whole bytes, with weight 0.1 for the newest packet; also used for
+    /// `W_init` (Linux).
     Smoothed,
 }
 
@@ -274,14 +276,15 @@ impl InitialWindow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SlowStart {
-    /// Doubles once per round trip, at least to the initial rate (RFC 5348 section 4.3).
+    /// The rate doubles once per round trip, at least to the initial rate (RFC 5348 section 4.3).
     Doubling,
-    /// Doubles once per round trip, at least to one packet per round trip (RFC 3448, Linux).
+    /// The rate doubles once per round trip, at least to one packet per round trip (RFC 3448, Linux).
     DoublingFromOne,
-    /// Doubles once per round trip; falls to half the receive limit if above it (ns-2 `slow_increase_` 0).
+    /// The rate doubles once per round trip. If it is above the receive limit, it falls to half of that (ns-2
+    /// `slow_increase_` 0).
     Stepwise,
-    /// Doubles once per round trip, in steps spread over the packets of a round trip; falls to half the receive limit
-    /// if above it (ns-2 `slow_increase_` 1).
+    /// The rate doubles once per round trip, in steps spread over the packets of a round trip. If it is above the
+    /// receive limit, it falls to half of that (ns-2 `slow_increase_` 1).
     Spread,
 }
 
@@ -289,10 +292,10 @@ pub enum SlowStart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Increase {
-    /// Immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
+    /// The rate grows immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
-    /// By one packet per round trip in each round trip, up to the rate of the equation and the receive limit, which is
-    /// at least one packet per round trip (ns-2).
+    /// The rate grows by one packet per round trip in each round trip, up to the rate of the equation and the receive
+    /// limit, which is at least one packet per round trip (ns-2).
     PacketPerRtt,
 }
 
@@ -300,12 +303,13 @@ pub enum Increase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReceiveLimit {
-    /// Twice the maximum reported in two round trips; data-limited periods do not lower it (RFC 5348 section 4.3).
+    /// Twice the maximum receive rate reported in the last two round trips; data-limited periods do not lower it (RFC
+    /// 5348 section 4.3).
     RecentMaximum,
-    /// Twice the rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
+    /// Twice the receive rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
     Last,
-    /// 1.5 times the rate of the last report, or once that rate if it reports a new loss; twice that rate before the
-    /// first loss (ns-2 `conservative_`).
+    /// 1.5 times the receive rate of the last report, or once that rate if the report contains a new loss; twice that
+    /// rate before the first loss (ns-2 `conservative_`).
     Conservative,
 }
 
@@ -313,11 +317,12 @@ pub enum ReceiveLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Nofeedback {
-    /// After `max(4R, 2s/X)` (RFC 5348 section 4.3).
+    /// After `max(4R, 2s/X)`, with R the round-trip time, s the segment size and X the rate (RFC 5348 section 4.3).
     FourRtt,
-    /// After `max(4R, 200 ms, 2s/X)`; 2 s before the first report (Linux).
+    /// After `max(4R, 200 ms, 2s/X)`, with R the round-trip time, s the segment size and X the rate; after 2 s before
+    /// the first report (Linux).
     FourRttBounded,
-    /// After `max(2R, 2s/X)`, with X from before the report (ns-2).
+    /// After `max(2R, 2s/X)`, with R the round-trip time, s the segment size and X the rate before the report (ns-2).
     TwoRtt,
 }
 

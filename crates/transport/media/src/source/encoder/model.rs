@@ -41,7 +41,7 @@ pub struct EncoderCounts {
     pub rate_changes: u64,
     /// Bursts that followed a change of the rate.
     pub bursts: u64,
-    /// Bytes of the frames.
+    /// Bytes of the written frames, without headers.
     pub written_bytes: u64,
     /// Bytes of the written frames in complete windows: consecutive intervals of at least 1 s.
     pub windowed_bytes: f64,
@@ -117,7 +117,7 @@ impl Encoder {
         self.counts
     }
 
-    /// Counts from zero again.
+    /// Resets the counts to zero.
     pub fn restart_counts(&mut self) {
         (self.counts, self.window) = (EncoderCounts::default(), Window::default());
     }
