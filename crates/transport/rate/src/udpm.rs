@@ -67,11 +67,12 @@ pub enum Decide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RoundTrip {
-    /// Sender's measurement, carried on its packets.
+    /// The receiver uses the sender's measurement, which data packets carry.
     Measured,
-    /// Twice the one-way delay, smoothed: 0.9 of the old, 0.1 of the new (`mm-app.cc`). Requires synchronized clocks.
+    /// The receiver uses twice the one-way delay, smoothed: 0.9 of the old mean, 0.1 of the new sample (`mm-app.cc`).
+    /// Requires synchronized clocks.
     OneWay,
-    /// Twice the minimum one-way delay. Requires synchronized clocks.
+    /// The receiver uses twice the minimum one-way delay. Requires synchronized clocks.
     LeastOneWay,
 }
 

@@ -118,9 +118,9 @@ pub enum Decay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SafeguardDelay {
-    /// The queueing delay at the last update of the drop probability (RFC 8033 section 4.1).
+    /// The queueing delay at the last update of the drop probability can prevent early drops (RFC 8033 section 4.1).
     Old,
-    /// The queueing delay when the packet arrives (Linux).
+    /// The queueing delay when the packet arrives can prevent its early drop (Linux).
     Current,
 }
 

@@ -145,11 +145,12 @@ pub struct ConnectionExpert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitCookies {
-    /// Never: with a full backlog, Requests are refused as Too Busy. For clients that do not echo cookies (Linux).
+    /// Init Cookies are never used: with a full backlog, Requests are refused as Too Busy. For clients that do not echo
+    /// cookies (Linux).
     Never,
-    /// When the backlog is full. Until then clients without cookie support are also served.
+    /// Init Cookies are used when the backlog is full. Until then clients without cookie support are also served.
     WhenBusy,
-    /// Always: no state is kept before the handshake ends.
+    /// Init Cookies are always used: no state is kept before the handshake ends.
     Always,
 }
 

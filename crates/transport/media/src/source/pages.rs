@@ -60,9 +60,9 @@ pub struct PagesOptions {
     schemars(transform = super::sizes::describe_keys)
 )]
 pub enum ObjectCounts {
-    /// Truncated Pareto distribution.
+    /// The number of objects has a truncated Pareto distribution.
     Pareto(ParetoObjects),
-    /// Constant number, 0 to 1000.
+    /// Constant number of objects, 0 to 1000.
     Constant(#[cfg_attr(feature = "schema", serde(deserialize_with = "deserialize_objects"))] u32),
 }
 
