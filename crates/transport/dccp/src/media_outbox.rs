@@ -184,8 +184,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         }
     }
 
-    /// Returns the next datagram that was given up, the oldest first. Call it after each other
-    /// call: only the last 1024 are kept.
+    /// Returns the next datagram that was given up, the oldest first. Call it after each call of another method: only
+    /// the last 1024 are kept.
     pub fn poll_given_up(&mut self) -> Option<GivenUp<T>> {
         self.outcomes.poll_given_up()
     }

@@ -25,7 +25,7 @@ pub struct TfrcOptions {
     /// Whether history discounting applies (RFC 5348 section 5.5; ns-2 `discount_`); otherwise the average of RFC 5348
     /// section 5.4.
     pub discounting: bool,
-    /// Weight of the newest interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
+    /// Weight of the newest loss interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub moving_average: Option<f64>,
     /// Times of the receiver's reports. If data packets do not carry the sender's clock, the window counter applies.
