@@ -216,11 +216,12 @@ pub(crate) struct WatchOptions {
     /// Serve metrics for Prometheus at this local address, under /metrics.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
-    /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it.
+    /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it. For
+    /// `headway relay --listen` it requires --once.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     /// Show the connection in the browser while it runs. PORT is a TCP port of the loopback address [default: a free
-    /// port]. Without --record, the data are deleted at the end.
+    /// port]. Without --record, the data are deleted at the end. For `headway relay --listen` it requires --once.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     pub(crate) view: Option<u16>,
     /// Print the address of --view without opening a browser.
@@ -248,8 +249,8 @@ pub(crate) struct MediaOptions {
     /// Priority of the datagrams, from 0 (highest) to 255. In `headway relay` a matching rule has precedence.
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
-    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue. In `headway
-    /// relay` a matching rule has precedence [default: unlimited].
+    /// Lifetime of a datagram, such as 150ms. The default send queue (see --queue) drops datagrams that would arrive
+    /// later, except the last one in the queue. In `headway relay` a matching rule has precedence [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
     /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
