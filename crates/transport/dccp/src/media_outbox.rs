@@ -191,7 +191,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     }
 
     /// Returns the next outcome of a datagram, with the number returned by [`push`](Self::push). `None` unless the
-    /// outbox [follows](Self::follow) datagrams. Call it after each other call: only the last 65,536 are kept.
+    /// outbox [follows](Self::follow) datagrams. Call it after each call of another method: only the last 65,536 are
+    /// kept.
     pub fn poll_fate(&mut self) -> Option<(u64, Fate)> {
         self.outcomes.poll_fate()
     }

@@ -23,7 +23,7 @@ pub struct ConnectionOptions {
     /// are not proposed.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub send_ccids: Vec<u8>,
-    /// CCIDs of the received data, the most preferred first.
+    /// CCIDs that this endpoint accepts for the data it receives, the most preferred first.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_ccids: Vec<u8>,
     /// Controllers, one for each CCID. CCIDs 248 to 254 are experimental (RFC 4340 section 19.5).
