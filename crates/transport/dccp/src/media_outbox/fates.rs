@@ -31,7 +31,7 @@ pub enum Fate {
     /// The datagram was missing when three later packets had been received; with `resend`, it was also too late to be
     /// sent again. A later arrival does not change this.
     Lost,
-    /// The datagram was sent, with an unknown outcome: the peer's reports no longer cover it, the peer sends no Ack
+    /// The datagram was sent, and its outcome is unknown. The peer's reports no longer cover it, the peer sends no Ack
     /// Vectors, or the connection is closed.
     Unknown,
     /// The program [removed](super::MediaOutbox::drain) the datagram before it was sent.

@@ -156,8 +156,8 @@ pub enum LossEvents {
     /// Losses belong to one event if their arrival times, interpolated for missing packets, are at most the sender's
     /// round-trip time apart (RFC 5348 section 5.2).
     ArrivalTime,
-    /// Losses belong to one event if their sending times, interpolated from timestamps, are at most a round-trip time
-    /// apart, or if the sender's round-trip counter has not changed (ns-2 `PreciseLoss_` 1).
+    /// Losses belong to one event if their sending times are at most a round-trip time apart, or if the sender's
+    /// round-trip counter has not changed. Sending times are interpolated from timestamps (ns-2 `PreciseLoss_` 1).
     SendTime,
     /// Losses belong to one event if their window counters (CCVal) differ by at most 4 (RFC 4342 section 10.2).
     WindowCounter,
@@ -243,7 +243,7 @@ pub enum Segment {
     /// ns-2).
     Full,
     /// The segment size s is a moving average of the packets' data sizes in whole bytes, with weight 0.1 for the newest
-    /// packet; also used for `W_init` (Linux).
+    /// packet. It is also used for `W_init` (Linux).
     Smoothed,
 }
 
@@ -302,7 +302,7 @@ pub enum Increase {
     /// The rate grows immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
     /// The rate grows by one packet per round trip in each round trip, up to the rate of the equation and the receive
-    /// limit, which is at least one packet per round trip (ns-2).
+    /// limit. That limit is at least one packet per round trip (ns-2).
     PacketPerRtt,
 }
 
@@ -315,8 +315,8 @@ pub enum ReceiveLimit {
     RecentMaximum,
     /// The limit is twice the receive rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
     Last,
-    /// The limit is 1.5 times the receive rate of the last report, or once that rate if the report contains a new loss;
-    /// twice that rate before the first loss (ns-2 `conservative_`).
+    /// The limit is 1.5 times the receive rate of the last report, or once that rate if the report contains a new loss.
+    /// Before the first loss it is twice that rate (ns-2 `conservative_`).
     Conservative,
 }
 
