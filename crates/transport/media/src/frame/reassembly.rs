@@ -36,8 +36,8 @@ pub enum Inserted {
     Complete,
     /// The packet is kept; its frame lacks other packets.
     Kept,
-    /// The packet is refused. It is a duplicate, belongs to a completed, abandoned or too old frame, contradicts earlier
-    /// packets, or exceeds the limits.
+    /// The packet is refused. It is a duplicate, belongs to a completed, abandoned or too old frame, contradicts
+    /// earlier packets, or exceeds the limits.
     Refused,
 }
 
