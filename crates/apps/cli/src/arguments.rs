@@ -34,7 +34,8 @@ pub(crate) enum Command {
     /// dataset.
     #[command(mut_args(|arg| if STYLE_OPTIONS.contains(&arg.get_id().as_str()) { arg.requires("plot") } else { arg }))]
     Sweep(SweepOptions),
-    /// Run the cases of a suite with several controllers, and compare them with pass bands.
+    /// Run the test cases of a suite with several rate controllers, and compare the results with the ranges that the
+    /// suite requires.
     Suite(SuiteOptions),
     /// Draw charts of one or more records as SVG and PNG.
     Plot(PlotOptions),

@@ -229,7 +229,7 @@ pub(crate) fn figures() -> Vec<SeriesFigure> {
 }
 
 /// Returns the title of an axis, with a unit in which the largest value has few digits, and the size of that unit in
-/// `unit`.
+/// `unit`s: `Rate (Mb/s)` and 1e6 for `bps`.
 #[pyfunction]
 pub(crate) fn axis_title(what: &str, unit: Option<&str>, largest: f64) -> (String, f64) {
     headway_record::axis_title(what, unit, largest, None)

@@ -38,20 +38,22 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
-    /// All packets were received and none was marked.
+    /// The receiver claims that all packets were received and none was marked.
     NoLosses,
-    /// No packet was marked. Affects Ack Vectors only: in Loss Intervals, marks are indistinguishable from losses.
+    /// The receiver claims that no packet was marked. Affects Ack Vectors only: in Loss Intervals, marks are
+    /// indistinguishable from losses.
     NoMarks,
-    /// The next packets, which are still in flight, were received.
+    /// The receiver claims that the next packets, which are still in flight, were received.
     Ahead,
-    /// All losses belong to one loss event.
+    /// The receiver claims that all losses belong to one loss event.
     OneEvent,
-    /// The interval before the first loss event has 2^24 - 1 packets, the maximum, so that the loss event rate appears
-    /// low.
+    /// The receiver claims that the interval before the first loss event has 2^24 - 1 packets, the maximum, so that the
+    /// loss event rate appears low.
     FirstInterval,
-    /// The receiver delayed each acknowledgement by a long time, so that the round-trip time appears short.
+    /// The receiver claims that it delayed each acknowledgement by a long time, so that the round-trip time appears
+    /// short.
     Elapsed,
-    /// Data arrives at the maximum rate that the Receive Rate option can express.
+    /// The receiver claims that data arrives at the maximum rate that the Receive Rate option can express.
     ReceiveRate,
 }
 

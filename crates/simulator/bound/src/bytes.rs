@@ -52,9 +52,9 @@ pub enum Unused {
 pub struct ByteShare {
     /// Number of packets of this priority.
     pub offered: u64,
-    /// Upper bound of the number of packets on time, of this and all more urgent priorities together. Split packets
-    /// count as a fraction, rounded up to a multiple of 2^-32. The floor is a bound, too, for a sender of whole
-    /// packets. A packet of 0 B counts as one if it can leave at all.
+    /// Upper bound of the number of packets on time, of this and all more urgent priorities together. Packets may be
+    /// split: the part that is sent counts as a fraction, rounded up to a multiple of 2^-32. For a sender of whole
+    /// packets, the bound rounded down is a bound, too. A packet of 0 B counts as one if it can leave at all.
     pub up_to: f64,
 }
 

@@ -38,7 +38,7 @@ use headway_units::{Bytes, Instant};
 pub struct Packet {
     /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// Time at which the application passes it to the queue, inclusive.
+    /// Time at which the application passes the packet to the queue; it can be sent from this time on, inclusive.
     pub created: Instant,
     /// Latest useful arrival, inclusive; `None` for no limit.
     pub expires: Option<Instant>,

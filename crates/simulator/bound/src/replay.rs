@@ -26,14 +26,14 @@ pub struct Outcome {
     pub never_sent: u64,
 }
 
-/// Result of a replay.
+/// Result of the replay of a send queue over a trace of transmission opportunities (slots).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// Outcome by priority; priorities without packets are absent.
     pub by_priority: BTreeMap<u8, Outcome>,
-    /// Number of slots that carried a packet, on time or late.
+    /// Number of transmission opportunities (slots) that carried a packet, on time or late.
     pub used: u64,
-    /// Number of slots in which the sender sent no packet.
+    /// Number of transmission opportunities (slots) in which the sender sent no packet.
     pub unused: u64,
 }
 
@@ -52,7 +52,7 @@ impl Replayed {
     "at {now} the sender sent packet {index}, which is not queued; expected a packet that has arrived and was not sent"
 )]
 pub struct ReplayError {
-    /// Index that the sender returned.
+    /// Index of the packet that the sender returned.
     pub index: usize,
     /// Departure time of the slot in which the sender returned it.
     pub now: Instant,

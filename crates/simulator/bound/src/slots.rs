@@ -11,7 +11,7 @@ pub struct Opportunity {
     pub arrives: Option<Instant>,
 }
 
-/// Opportunity with a measured or interpolated arrival.
+/// Transmission opportunity with a measured or interpolated arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Departure time.
@@ -20,7 +20,7 @@ pub struct Slot {
     pub arrives: Instant,
 }
 
-/// Slots sorted by departure.
+/// Transmission opportunities (slots), sorted by departure time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slots(Vec<Slot>);
 

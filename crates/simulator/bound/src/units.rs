@@ -29,9 +29,9 @@ pub struct Share {
 pub struct UnitBound {
     /// Bound by priority; priorities without packets are absent.
     pub by_priority: BTreeMap<u8, Share>,
-    /// Number of slots that carry a packet on time.
+    /// Number of transmission opportunities (slots) that carry a packet on time.
     pub used: u64,
-    /// Number of slots that carry no packet on time.
+    /// Number of transmission opportunities (slots) that carry no packet on time.
     pub unused: u64,
 }
 

@@ -132,8 +132,8 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// Listens at another address. Its clients share the link with all others and are forwarded to the server `to`.
-    /// `overhead` is as in [`ProxyOptions`]. Returns the bound address.
+    /// Listens at another address. Clients that send to it share the link with all other clients; their datagrams are
+    /// forwarded to the server `to`. `overhead` is as in [`ProxyOptions`]. Returns the bound address.
     ///
     /// # Errors
     /// The address is in use or not local.

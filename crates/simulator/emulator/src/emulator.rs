@@ -37,11 +37,11 @@ impl Direction {
 /// Packet on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet<T> {
-    /// Size in IP bytes.
+    /// Size of the packet, in IP bytes.
     pub size: u32,
     /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// DSCP. Sockets do not report it: CS0.
+    /// DSCP of the packet; CS0 for datagrams from sockets, which do not report it.
     pub dscp: Dscp,
     /// Flow of the packet, for queues that separate flows.
     pub flow: u64,

@@ -22,8 +22,8 @@ pub struct Report {
     /// Intake error, in s: time from the reception of a datagram by the system until its arrival at the link. `None` if
     /// the system does not report receive times.
     pub intake_error_s: Option<DelaySummary>,
-    /// Refused datagrams: from clients above the maximum number of clients, or to a client's socket but not from the
-    /// server.
+    /// Refused datagrams: from clients above the maximum number of clients or for which no socket could be opened, or
+    /// to a client's socket but not from the server.
     pub refused_packets: u64,
     /// Datagrams that left the link and could not be sent: the system refused them, or their client was removed.
     pub unsent_packets: u64,

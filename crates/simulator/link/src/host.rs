@@ -22,7 +22,7 @@ use headway_units::{Duration, HostDrop, Instant, OptionError, QueueSize};
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// The cost of receiving at a host.
+/// CPU times and buffers of a host for received packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct HostOptions {
@@ -119,8 +119,8 @@ impl<T> Host<T> {
     /// Processes the arrival of a packet. Packets must arrive in order of time.
     ///
     /// # Errors
-    /// Returns the full buffer because of which the packet is dropped. With a full ring, it uses no CPU time; with a
-    /// full queue, it uses the CPU time of an arrival.
+    /// Returns the full buffer because of which the packet is dropped. With a full ring, the packet uses no CPU time;
+    /// with a full queue, it uses the CPU time of an arrival.
     pub fn arrive(&mut self, now: Instant, packet: T) -> Result<(), HostDrop> {
         if self.on_ring(now) >= self.ring {
             return Err(HostDrop::Ring);

@@ -7,7 +7,8 @@ const UNITS: [(&str, &[(&str, f64)]); 3] = [
     ("B", &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]),
 ];
 
-/// Returns the title of an axis with its display unit, and the factor of that unit in `unit`s.
+/// Returns the title of an axis with its display unit, and the size of the display unit in `unit`s: `Rate (Mb/s)` and
+/// 1e6 for values in `bps`.
 ///
 /// The display unit is the one in which the largest value has few digits. If the user's `label` ends in a unit of the
 /// same quantity, such as `Link rate (Mb/s)`, that unit is used instead. The unit `1` of ratios and counts is not

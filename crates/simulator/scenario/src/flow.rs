@@ -134,7 +134,7 @@ pub struct Flow {
 pub enum Start {
     /// The same start time in each run.
     At(Instant),
-    /// Uniformly distributed in [first, second), drawn from the flow's random stream.
+    /// Start time with a uniform distribution in [first, second), drawn from the flow's random stream.
     Uniform(Duration, Duration),
 }
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 /// Absent keys have the default values of dialect `rfc`, those of the RFCs. `file` is the name in error messages.
 ///
 /// # Errors
-/// All errors of the text, except those hidden by others.
+/// All errors of the text that can be found despite the others.
 pub fn kind<R: SchemaRegistry>(file: &str, key: &str, text: &str) -> Result<R, ScenarioError> {
     read(file, text, |reader| {
         let path = Path::default();

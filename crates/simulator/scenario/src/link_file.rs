@@ -68,7 +68,7 @@ impl Links {
 /// of other keys are ignored. `file` is the name in error messages.
 ///
 /// # Errors
-/// All errors of these keys, except those hidden by others.
+/// All errors of these keys that can be found despite the others.
 pub fn links(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -> Result<Links, ScenarioError> {
     let mut problems = Problems::default();
     let Some(root) = document(text, overrides, &mut problems) else {

@@ -61,7 +61,7 @@ impl<'a> Document<'a> {
     /// Loads the scenario as one run. `[vary]` is ignored: [`plan`](Self::plan) turns it into overrides.
     ///
     /// # Errors
-    /// All errors of the scenario, except those hidden by others.
+    /// All errors of the scenario that can be found despite the others.
     pub fn load(&self, files: &dyn Files) -> Result<Loaded, ScenarioError> {
         let Self { file, text, root, .. } = self;
         let mut reader = Reader::new(root);

@@ -33,7 +33,7 @@ pub(crate) struct RecordTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PhaseTable {
-    /// Name: 1 to 64 letters, digits and _ -
+    /// Name of the phase: 1 to 64 letters, digits and _ -
     pub name: String,
     /// Start of the phase; a multiple of 100ms.
     #[schemars(default)]

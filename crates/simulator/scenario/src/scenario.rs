@@ -82,7 +82,7 @@ fn no_default() -> Option<()> {
     None
 }
 
-/// One run: plain, validated data.
+/// Validated scenario of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Name of the scenario in the record.

@@ -73,7 +73,7 @@ impl Ns2Trace {
         Self { lines: Vec::new(), append, links, flows }
     }
 
-    /// Returns the lines since the last call.
+    /// Returns the lines of the trace since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.lines)
     }

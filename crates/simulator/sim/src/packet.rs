@@ -380,7 +380,7 @@ pub enum ReportNumbers {
 /// Report of TFRC's receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct TfrcNumbers {
-    /// Receive rate, in data bytes per second.
+    /// Receive rate of application data, without headers (X_recv of RFC 5348).
     pub x_recv: Rate,
     /// Loss event rate that the receiver reports (RFC 5348 section 5).
     pub p: Probability,

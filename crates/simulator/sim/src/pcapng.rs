@@ -66,7 +66,7 @@ impl PcapngTrace {
         Self { writer, interfaces, flows, payload: Vec::new(), packet: Vec::new() }
     }
 
-    /// Returns the bytes since the last call.
+    /// Returns the bytes of the capture since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.writer.get_mut())
     }

@@ -48,7 +48,7 @@ impl PerfettoTrace {
         Self { writer, links: scenario.links.len() as u32, flows, offered: Vec::new() }
     }
 
-    /// Returns the bytes since the last call.
+    /// Returns the bytes of the trace since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         self.writer.take()
     }

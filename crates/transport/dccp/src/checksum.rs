@@ -36,9 +36,9 @@ pub enum Network {
 pub struct CsCov(u8);
 
 impl CsCov {
-    /// Covers all data.
+    /// The checksum covers all application data.
     pub const ALL: Self = Self(0);
-    /// Covers no data.
+    /// The checksum covers no application data.
     pub const NONE: Self = Self(1);
 
     /// Creates a coverage: 0 all, `n` from 1 to 15 the first `4 * (n - 1)` bytes; `None` above 15.

@@ -184,14 +184,15 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         }
     }
 
-    /// Returns the next datagram that was given up, the oldest first. Call it after each other
-    /// call: only the last 1024 are kept.
+    /// Returns the next datagram that was given up, the oldest first. Call it after each call of another method: only
+    /// the last 1024 are kept.
     pub fn poll_given_up(&mut self) -> Option<GivenUp<T>> {
         self.outcomes.poll_given_up()
     }
 
     /// Returns the next outcome of a datagram, with the number returned by [`push`](Self::push). `None` unless the
-    /// outbox [follows](Self::follow) datagrams. Call it after each other call: only the last 65,536 are kept.
+    /// outbox [follows](Self::follow) datagrams. Call it after each call of another method: only the last 65,536 are
+    /// kept.
     pub fn poll_fate(&mut self) -> Option<(u64, Fate)> {
         self.outcomes.poll_fate()
     }

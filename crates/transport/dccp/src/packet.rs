@@ -53,22 +53,22 @@ pub enum Body<N = Seq48> {
 pub struct CcVal(u8);
 
 impl CcVal {
-    /// Zero, the default unless the CCID defines another value.
+    /// CCVal 0, the default unless the CCID defines another value.
     pub const ZERO: Self = Self(0);
 
-    /// Creates a value; `None` above 15.
+    /// Creates a CCVal; `None` above 15.
     #[must_use]
     pub const fn new(value: u8) -> Option<Self> {
         if value < 16 { Some(Self(value)) } else { None }
     }
-    /// Returns the value, 0 to 15.
+    /// Returns the CCVal as a number, 0 to 15.
     #[must_use]
     pub const fn value(self) -> u8 {
         self.0
     }
 }
 
-/// Decoded packet.
+/// Decoded DCCP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded<'a> {
     /// Packet with 48-bit sequence numbers (X = 1).

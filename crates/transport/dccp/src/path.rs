@@ -77,7 +77,7 @@ impl Path {
         }
     }
 
-    /// Returns the size of the headers of IP, without options, and UDP, in bytes.
+    /// Returns the size of the headers below DCCP, in bytes: IP without options and, for DCCP in UDP, UDP.
     #[must_use]
     pub const fn lower_headers(&self) -> usize {
         match self {

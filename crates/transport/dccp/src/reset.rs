@@ -60,7 +60,8 @@ impl ResetCode {
     /// the rejected packet, Data 2 and 3 are its UDP source port.
     pub const ENCAPSULATED_PORT_REUSE: Self = Self(12);
 
-    /// Returns the name of the code in the table of RFC 4340 section 5.6; `None` for reserved and CCID-specific codes.
+    /// Returns the name of the code in RFC 4340 section 5.6, or of code 12 in RFC 6773; `None` for reserved and
+    /// CCID-specific codes.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(usize::from(self.0)).copied()

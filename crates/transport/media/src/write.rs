@@ -79,9 +79,9 @@ impl WriteSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Sizes {
-    /// IP packets including headers.
+    /// Sizes are those of IP packets, including headers.
     Wire,
-    /// Application data without headers.
+    /// Sizes are those of application data, without headers.
     Payload,
 }
 

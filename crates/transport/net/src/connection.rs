@@ -109,8 +109,8 @@ impl Connection {
         numbers.ok_or_else(|| self.send_error())
     }
 
-    /// Waits until fewer than `limit` datagrams are queued. For data that is produced faster than it is sent, such
-    /// as a file. Live media does not need it: the send queue discards late datagrams.
+    /// Waits if `limit` or more datagrams are queued, until at most half of `limit` are. For data that is produced
+    /// faster than it is sent, such as a file. Live media does not need it: the send queue discards late datagrams.
     pub fn writable(&self, limit: usize) {
         self.wait(&self.mailbox.backlog, None, |backlog| backlog.poll_below(limit));
     }

@@ -12,7 +12,8 @@ pub struct Media<'a> {
     pub kind: MediaKind,
     /// Priority; 0 is sent before 1, and 1 before 2.
     pub priority: u8,
-    /// Lifetime from now on. The datagram is not sent if it would arrive later. `None`: it does not expire.
+    /// Lifetime, from the call of [`Connection::send`](crate::Connection::send). The default send queue drops a
+    /// datagram that would arrive later, unless it is the last one in the queue. `None`: the datagram does not expire.
     pub expires: Option<Duration>,
     /// Queueing method, such as `QueueMethod::named("sfdps1")?`: the order, the discard rule of a full queue and the
     /// rule for late datagrams. `None`: the method of [`Options::queue`](crate::Options::queue) for its kind of media,

@@ -165,7 +165,7 @@ impl Options {
 
     /// Selects the controller of both directions with its options. On some options ([`Terms`](headway_rate::Terms))
     /// both ends agree when they connect: the sender decides the rates of `udpm`, and a receiver whose rules are not
-    /// the default accepts no others.
+    /// the default ones accepts only its own rules.
     ///
     /// # Errors
     ///

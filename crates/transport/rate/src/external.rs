@@ -26,9 +26,10 @@ pub trait ExternalController: Debug + Send + Sync {
 pub struct ExternalOptions {
     /// Form of the receiver half's reports.
     pub reports: ReportForm,
-    /// Requirements of the halves on their carrier: the connection or simulator agent that drives them.
+    /// Requirements of the controller's sender and receiver half on their carrier: the connection or simulator agent
+    /// that drives them.
     pub needs: Vec<Need>,
-    /// Factory of the halves.
+    /// Factory of the controller's sender and receiver halves.
     pub controller: Arc<dyn ExternalController>,
 }
 

@@ -50,8 +50,8 @@ macro_rules! controllers {
                 }
             }
 
-            /// Returns the requirements of the halves on their carrier: the connection or simulator agent that drives
-            /// them.
+            /// Returns the requirements of the controller's sender and receiver half on their carrier: the connection
+            /// or simulator agent that drives them.
             pub fn needs(&self) -> impl Iterator<Item = Need> {
                 let [sender, receiver] = match self {
                     $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS], )+

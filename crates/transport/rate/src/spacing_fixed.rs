@@ -34,9 +34,9 @@ pub struct SpacingFixedOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingReference {
-    /// From the end of a packet to the start of the next (figure 3 of the packet spacing paper).
+    /// The spacing is from the end of a packet to the start of the next (figure 3 of the packet spacing paper).
     Gap,
-    /// From the start of a packet to the start of the next, at least the transmission time.
+    /// The spacing is from the start of a packet to the start of the next, at least the transmission time.
     Period,
 }
 

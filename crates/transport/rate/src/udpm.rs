@@ -54,11 +54,12 @@ pub struct UdpmOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Decide {
-    /// Every `interval`.
+    /// The receiver decides on the rate every `interval`.
     Interval,
-    /// Every round trip (the text of the UDPm paper: "every packet loss for each RTT").
+    /// The receiver decides on the rate every round trip (the text of the UDPm paper: "every packet loss for each
+    /// RTT").
     RoundTrip,
-    /// At each packet (figure 3 of the UDPm paper).
+    /// The receiver decides on the rate at each packet (figure 3 of the UDPm paper).
     Packet,
 }
 
@@ -66,11 +67,12 @@ pub enum Decide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RoundTrip {
-    /// Sender's measurement, carried on its packets.
+    /// The receiver uses the sender's measurement, which data packets carry.
     Measured,
-    /// Twice the one-way delay, smoothed: 0.9 of the old, 0.1 of the new (`mm-app.cc`). Requires synchronized clocks.
+    /// The receiver uses twice the one-way delay, smoothed: 0.9 of the old mean, 0.1 of the new sample (`mm-app.cc`).
+    /// Requires synchronized clocks.
     OneWay,
-    /// Twice the minimum one-way delay. Requires synchronized clocks.
+    /// The receiver uses twice the minimum one-way delay. Requires synchronized clocks.
     LeastOneWay,
 }
 
@@ -78,9 +80,9 @@ pub enum RoundTrip {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Halve {
-    /// Once, for any number of losses or marks.
+    /// The index of the rate is halved once, for any number of losses or marks.
     Once,
-    /// Once per lost or marked packet.
+    /// The index of the rate is halved once per lost or marked packet.
     EachLoss,
 }
 

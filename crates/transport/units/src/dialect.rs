@@ -17,13 +17,13 @@ pub enum Dialect {
     #[default]
     #[cfg_attr(feature = "schema", serde(rename = "headway-1", alias = "headway"))]
     Headway1,
-    /// The RFCs as written.
+    /// Options follow the RFCs as written.
     Rfc,
-    /// ns-2.35, the simulator in which the reproduced papers measured.
+    /// Options follow ns-2.35, the simulator in which the reproduced papers measured.
     Ns2,
-    /// The queues of ns-3.37; otherwise as `rfc`.
+    /// Options of queues follow ns-3.37; all others are those of `rfc`.
     Ns3,
-    /// Linux 6.1.
+    /// Options follow Linux 6.1.
     Linux,
 }
 

@@ -29,7 +29,7 @@ impl MediaKind {
     /// All kinds, in order.
     pub const ALL: [Self; 6] = [Self::Data, Self::Audio, Self::Video, Self::VideoI, Self::VideoP, Self::VideoB];
 
-    /// Returns whether it is video, of any frame type.
+    /// Returns whether the media is video, of any frame type.
     #[must_use]
     pub const fn is_video(self) -> bool {
         matches!(self, Self::Video | Self::VideoI | Self::VideoP | Self::VideoB)

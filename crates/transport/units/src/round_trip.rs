@@ -48,9 +48,9 @@ impl RoundTripEstimate {
     serde(rename_all = "kebab-case")
 )]
 pub enum RtoFloor {
-    /// Retransmission timeout (RFC 6298).
+    /// The minimum applies to the retransmission timeout (RFC 6298).
     Rto,
-    /// Four times RTTVAR, before SRTT is added (Linux).
+    /// The minimum applies to four times RTTVAR, before SRTT is added (Linux).
     Variance,
 }
 

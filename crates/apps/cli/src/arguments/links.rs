@@ -78,8 +78,8 @@ pub(crate) struct ShellOptions {
     #[command(flatten)]
     pub(crate) link: LinkOptions,
     /// Maximum 99th percentile of the release error in a valid run: the time from the departure of a packet from the
-    /// link until the emulator has passed it to the kernel. A run is also invalid if the emulator does not run for more
-    /// than 100 times this bound. If a run is invalid, the exit status is 125.
+    /// link until the emulator has passed it to the kernel. A run is also invalid if the emulator is suspended for
+    /// longer than 100 times this bound while packets are due. If a run is invalid, the exit status is 125.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
     /// Port of this machine's loopback address, TCP and UDP, that programs reach at the gateway. May be repeated.

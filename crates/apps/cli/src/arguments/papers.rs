@@ -34,9 +34,9 @@ pub(crate) enum PapersCommand {
         id: String,
         /// Figure, table or claim, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
         name: Option<String>,
-        /// Folder with the results, one subfolder with a `results.json` for each paper, which must exist. Experiments
-        /// that it does not contain are taken from the results that are built into the program [default: out/papers,
-        /// then papers, then the built-in results].
+        /// Folder with stored results. It must have a file ID/results.json for the paper, where ID is the name of
+        /// the paper. Experiments that this file lacks are taken from the results that are built into the
+        /// program [default: out/papers, then papers, then the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -56,9 +56,9 @@ pub(crate) enum PapersCommand {
         /// Output file; `-` is standard output.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]
         output: PathBuf,
-        /// Folder with the results, one subfolder with a `results.json` for each paper, which must exist. Experiments
-        /// that it does not contain are taken from the results that are built into the program [default: out/papers,
-        /// then papers, then the built-in results].
+        /// Folder with stored results. It must have a file ID/results.json for each reported paper, where ID is the
+        /// name of the paper. Experiments that this file lacks are taken from the results that are built into the
+        /// program [default: out/papers, then papers, then the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -70,7 +70,7 @@ pub(crate) struct PapersOptions {
     #[arg(long)]
     pub(crate) full: bool,
     /// Run only this experiment, by the name of its cell in `claims.toml`. `*` matches any characters. Claims that need
-    /// other experiments have the verdict "not run". May be repeated.
+    /// other experiments have their stored verdict (see --merge), or "not run". May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
     /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. `check` then judges
@@ -78,7 +78,8 @@ pub(crate) struct PapersOptions {
     #[arg(long = "only", value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
-    /// are also taken from this file.
+    /// are also taken from this file [default for `run` with --cell or --only: `results.json` in the folder of --out,
+    /// if it exists; otherwise none].
     #[arg(long, alias = "onto", value_name = "FILE")]
     pub(crate) merge: Option<PathBuf>,
     /// Folder for records, tables and figures. `check` of all papers uses a subfolder for each paper [default:

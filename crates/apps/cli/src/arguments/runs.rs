@@ -53,8 +53,8 @@ pub(crate) struct LabOptions {
     #[command(flatten)]
     pub(crate) record: RecordOptions,
     /// Maximum 99th percentile of the release error in a valid run: the time by which the lab releases a packet later
-    /// than the link model computes. A run is also not valid if the lab does not run for more than 100 times this
-    /// bound.
+    /// than the link model computes. A run is also not valid if the lab's process is suspended for longer than 100
+    /// times this bound while packets are due.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
 }
@@ -83,17 +83,18 @@ pub(crate) struct ManyRunsOptions {
 pub(crate) struct SuiteOptions {
     /// Name of a built-in suite (`rfc8867`), or folder with a file suite.toml.
     pub(crate) suite: String,
-    /// Run only this controller: a name in the suite, or NAME=TRANSPORT, such as `mine={kind="tfrc",ecn=true}`. May be
-    /// repeated [default: all].
+    /// Run only this controller of the suite. NAME=TRANSPORT adds a controller, with a value of the key `transport` of
+    /// a scenario, such as `mine={kind="tfrc",ecn=true}`. May be repeated [default: all].
     #[arg(long = "controller", value_name = "NAME")]
     pub(crate) controllers: Vec<String>,
-    /// Run only this case. May be repeated [default: all].
+    /// Run only this test case of the suite. May be repeated [default: all].
     #[arg(long = "case", value_name = "NAME")]
     pub(crate) cases: Vec<String>,
     /// Number of seeds, from 1 to 100000; the seeds are 1 to N [default: the number in the suite].
     #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
-    /// Folder for the results [default: out/NAME, or out/FOLDER-suite].
+    /// Folder for the results [default: out/SUITE for a built-in suite, otherwise out/FOLDER-suite with the name of the
+    /// suite's folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write the files of a built-in suite to this new folder instead of running it, so that they can be changed.
@@ -111,7 +112,8 @@ pub(crate) struct SweepOptions {
     /// (10 values from 10 ms to 100 ms). May be repeated; every combination of values is run.
     #[arg(long = "vary", value_name = "KEY=V1,V2,..")]
     pub(crate) varies: Vec<String>,
-    /// Number of seeds, from 1 to 100000; the seeds are 1 to N [default: the seeds of the scenario].
+    /// Number of seeds, from 1 to 100000; the seeds are 1 to N [default: `seeds` in the scenario's `[vary]` section, or
+    /// only the scenario's seed].
     #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Override a key of the scenario, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
@@ -191,8 +193,8 @@ pub(crate) struct QueuesOptions {
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
     /// Send queue to compare: its kind, and keys of `send_queue` in a scenario that differ from their defaults, such as
-    /// `sfdps1,rtt_share=0`. May be repeated [default: every kind with default options, and the flow's send queue in
-    /// the scenario if its options are not the defaults].
+    /// `sfdps1,rtt_share=0`. `limit` defaults to that of the flow's send queue in the scenario. May be repeated
+    /// [default: every kind with default options, and the flow's send queue if its options are not the defaults].
     #[arg(long = "queue", value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queues: Vec<String>,
     /// Also report the results of each queue if it knew the delay of each packet before sending it (oracle).

@@ -21,10 +21,11 @@ pub(crate) struct EndpointOptions {
     pub(crate) insecure: bool,
     /// Rate controller of the connection. tfrc: smooth rate of the TCP throughput equation. tcp-like: congestion window
     /// as in TCP with SACK. tfrc-sp: tfrc for small packets. Experimental controllers, which both endpoints must set:
-    /// scream2, nada and gcc (SCReAM v2, RFC 8698 and Google Congestion Control, for live media), udpm (the receiver chooses one of several rates), rap (additive increase and
-    /// multiplicative decrease of the rate), spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered
-    /// (see --loss-filter), and none (no rate control). Options are the keys of the controller in a scenario, such as
-    /// `udpm,levels=5` for five rates [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
+    /// scream2, nada and gcc (SCReAM v2, NADA of RFC 8698 and Google Congestion Control, for live media), udpm (the
+    /// receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the rate),
+    /// spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none (no
+    /// rate control). KEY=VALUE sets a key that the controller has in a scenario, such as `udpm,levels=5` for five
+    /// rates [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// Transmission rate of the network interface of this host, such as 100Mbps. The controllers spacing and
@@ -34,9 +35,9 @@ pub(crate) struct EndpointOptions {
     pub(crate) line_rate: Option<Rate>,
     /// Loss filter for the data that this endpoint receives: only losses that the filter attributes to congestion
     /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: the part of
-    /// the losses that longer queues or higher sending rates explain. zigzag: losses followed by a long one-way delay.
-    /// mbiaz: losses that the time between arrivals does not explain. spike: losses while one-way delays are near their
-    /// maximum. This option selects the controller tfrc-filtered, which the peer must select, too, with --controller
+    /// the losses that longer queues or higher sending rates explain. zigzag: losses after which the one-way delay is
+    /// not short. mbiaz: losses that the time between arrivals does not explain. spike: losses while one-way delays are
+    /// long. This option selects the controller tfrc-filtered, which the peer must select, too, with --controller
     /// tfrc-filtered or --loss-filter [default: no filter; every loss reduces the rate].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
     pub(crate) loss_filter: Option<String>,
@@ -215,11 +216,12 @@ pub(crate) struct WatchOptions {
     /// Serve metrics for Prometheus at this local address, under /metrics.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
-    /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it.
+    /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it. For
+    /// `headway relay --listen` it requires --once.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     /// Show the connection in the browser while it runs. PORT is a TCP port of the loopback address [default: a free
-    /// port]. Without --record, the data are deleted at the end.
+    /// port]. Without --record, the data are deleted at the end. For `headway relay --listen` it requires --once.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     pub(crate) view: Option<u16>,
     /// Print the address of --view without opening a browser.
@@ -247,8 +249,8 @@ pub(crate) struct MediaOptions {
     /// Priority of the datagrams, from 0 (highest) to 255. In `headway relay` a matching rule has precedence.
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
-    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue. In `headway
-    /// relay` a matching rule has precedence [default: unlimited].
+    /// Lifetime of a datagram, such as 150ms. The default send queue (see --queue) drops datagrams that would arrive
+    /// later, except the last one in the queue. In `headway relay` a matching rule has precedence [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
     /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,

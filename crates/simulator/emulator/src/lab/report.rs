@@ -9,22 +9,22 @@ use serde::Serialize;
 /// outside its simulated links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabReport {
-    /// Elapsed time, in s.
+    /// Wall-clock time since the start of the run, in s.
     pub elapsed_s: f64,
     /// Release error, in s: time from the departure of a packet from its last link until the kernel has accepted it.
     /// Never negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Longest time for which the lab did not run although it was due to, in s.
+    /// Longest time, in s, for which the lab's process was suspended although packets were due.
     pub longest_stall_s: f64,
     /// Share of one processor that the links used, from 0 to 1.
     pub cpu_share: f64,
-    /// Packets of programs that the links transported or dropped.
+    /// Packets of programs and of the kernel's TCP that entered the links.
     pub packets: u64,
     /// Packets that left the links and that the kernel refused.
     pub unsent_packets: u64,
     /// Packets that the kernel dropped before the links, because the lab did not read them in time.
     pub unread_packets: u64,
-    /// Packets dropped because the lab held too many.
+    /// Packets of programs and of the kernel's TCP that were dropped because too many packets were on the links.
     pub no_room_packets: u64,
     /// Packets that belong to no flow, which were dropped.
     pub other_packets: u64,

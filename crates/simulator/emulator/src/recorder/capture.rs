@@ -12,8 +12,8 @@ const DROPS: &str = "drops";
 
 /// Captures of a folder: `NODE.pcapng` for each node at an end of a link, with the packets that it sends and receives,
 /// and `drops.pcapng` with the dropped packets, whose comments name the cause. The interfaces of a node have the names
-/// of the node and its neighbor, such as `a-b`; those of the dropped packets that of the direction, such as `a->b`.
-/// Timestamps are dates and times (Unix time).
+/// of the node and its neighbor, such as `a-b`. The interfaces in `drops.pcapng` have the names of link directions,
+/// such as `a->b`. Timestamps are dates and times (Unix time).
 pub struct Capture {
     folder: PathBuf,
     epoch: Duration,

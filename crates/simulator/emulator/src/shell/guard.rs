@@ -62,9 +62,9 @@ impl Guard {
     }
 }
 
-/// Translates the source addresses `network` (NAT) and enables IP forwarding until standard input ends. `device` is the
-/// outer device of the shell (`headway shell`), which is excluded. Prints one line: the reason if this fails, else an
-/// empty line.
+/// Gives a `headway shell` access to the outside until standard input ends: enables IP forwarding, and translates the
+/// source addresses `network` (NAT) of packets that leave on any interface except `device`, the outer device of the
+/// shell. Prints one line: the reason if this fails, else an empty line.
 ///
 /// # Errors
 /// Standard input or output fails.

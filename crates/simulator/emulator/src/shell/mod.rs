@@ -48,7 +48,7 @@ use std::time::SystemTime;
 /// Port of name servers (RFC 1035 section 4.2).
 const DNS_PORT: u16 = 53;
 
-/// Options of a shell.
+/// Options of a shell: a command behind an emulated link.
 #[derive(Clone, Debug)]
 pub struct ShellOptions {
     /// Program that calls [`run_init`] with the arguments after `shell-init`, and [`run_guard`] with those after
@@ -154,7 +154,8 @@ impl Shell {
         Ok(Self { clock, bound: options.bound, init, outer, inner, uplink, downlink, guard, recorder })
     }
 
-    /// Returns why the command of root cannot reach the outside.
+    /// Returns why the command cannot reach hosts outside of this machine: address translation or IP forwarding failed.
+    /// `None` if neither failed, or without root, where no command can reach them.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.guard.as_ref()?.problem.as_deref()

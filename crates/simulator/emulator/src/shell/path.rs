@@ -39,7 +39,7 @@ pub struct PathReport {
     /// Release error, in s: time from the departure of a packet from the link until the kernel has accepted it. Never
     /// negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Longest time for which the emulator did not run although it was due to, in s.
+    /// Longest time, in s, for which the emulator was suspended although packets were due.
     pub longest_stall_s: f64,
     /// Share of one processor that the direction used, from 0 to 1.
     pub cpu_share: f64,

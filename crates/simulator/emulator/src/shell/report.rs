@@ -5,14 +5,14 @@ use crate::recorder::RecordError;
 use headway_units::{Duration, Instant};
 use serde::Serialize;
 
-/// Report of a shell since its start.
+/// Report of a shell (a command behind an emulated link) since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShellReport {
-    /// Elapsed time, in s.
+    /// Time since the start of the shell, in s.
     pub elapsed_s: f64,
-    /// Direction out of the namespace.
+    /// Report of the direction from the command to the outside.
     pub uplink: PathReport,
-    /// Direction into the namespace.
+    /// Report of the direction from the outside to the command.
     pub downlink: PathReport,
     /// Maximum 99th percentile of [`PathReport::release_error_s`] in a valid run, in s.
     pub bound_s: f64,

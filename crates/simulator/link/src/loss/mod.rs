@@ -27,7 +27,7 @@ registry! {
 }
 
 impl Loss {
-    /// Starts the model that the options describe.
+    /// Starts the loss model that the options describe.
     #[must_use]
     pub fn new(options: &LossOptions) -> Self {
         match options {
@@ -39,7 +39,7 @@ impl Loss {
         }
     }
 
-    /// Returns where on the link the model loses packets.
+    /// Returns where on the link the loss model loses packets.
     #[must_use]
     pub fn place(&self) -> Place {
         each!(self, loss => loss.place())

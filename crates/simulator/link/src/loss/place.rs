@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// Before the queue: a lost packet uses no queue space and no link time (ns-2 `lossmodel`, Linux netem).
+    /// The channel loses packets before the queue: a lost packet uses no queue space and no link time (ns-2
+    /// `lossmodel`, Linux netem).
     BeforeQueue,
-    /// After the transmission: a lost packet has used queue and link (as on a wireless channel).
+    /// The channel loses packets after their transmission: a lost packet has used queue and link (as on a wireless
+    /// channel).
     AfterTransmission,
 }

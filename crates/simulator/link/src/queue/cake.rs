@@ -63,7 +63,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// One queue for all packets of a tin.
+    /// One queue for all packets of a tin (priority class).
     Flowblind,
     /// A queue for each source host.
     Srchost,

@@ -72,11 +72,13 @@ pub enum AboveFor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CeThresholdMarks {
-    /// All ECN-capable packets.
+    /// `ce_threshold` marks all ECN-capable packets.
     Ect,
-    /// Packets of L4S senders, ECT(1) (RFC 9331 section 4.1; Linux, `ce_threshold_selector 0x1/0x3`).
+    /// `ce_threshold` marks the packets of L4S senders, ECT(1) (RFC 9331 section 4.1; Linux, `ce_threshold_selector
+    /// 0x1/0x3`).
     Ect1,
-    /// Packets with ECT(1) or CE. CoDel itself ignores these packets, except just after a drop (ns-3, `UseL4s`).
+    /// `ce_threshold` marks packets with ECT(1) or CE. CoDel itself ignores these packets, except just after a drop
+    /// (ns-3, `UseL4s`).
     L4s,
 }
 
@@ -86,7 +88,7 @@ pub enum CeThresholdMarks {
 pub enum AfterMark {
     /// The wait is counted from the time when the mark was due, as after a drop (RFC 8289 section 5.5, Linux).
     Due,
-    /// From the time when the packet was marked (ns-3).
+    /// The wait is counted from the time when the packet was marked (ns-3).
     Set,
 }
 
@@ -94,9 +96,9 @@ pub enum AfterMark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InverseSqrt {
-    /// Computed exactly; times are rounded to the tick.
+    /// 1 / sqrt(count) is computed exactly; times are rounded to the tick.
     Exact,
-    /// Approximated in 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
+    /// 1 / sqrt(count) is approximated in 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
     Newton,
 }
 

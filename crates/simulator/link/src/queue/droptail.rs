@@ -20,13 +20,15 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
-    /// Waiting packets, without the one in transmission; `limit` of them may wait (Linux pfifo, bfifo).
+    /// Waiting packets count toward `limit`, without the one in transmission (Linux pfifo, bfifo).
     Waiting,
-    /// Waiting packets and the one in transmission, which counts as 1 B if the limit is in bytes.
+    /// Waiting packets and the one in transmission count toward `limit`. The latter counts as 1 B if the limit is in
+    /// bytes.
     WithTransmission,
-    /// All packets on the link: those that wait, are transmitted and propagate (Linux netem).
+    /// All packets on the link count toward `limit`: those that wait, are transmitted and propagate (Linux netem).
     InFlight,
-    /// Waiting packets, but only `limit - 1` may wait (ns-2.35 queue/drop-tail.cc: `length + 1 >= limit_`).
+    /// Waiting packets count toward `limit`, but only `limit - 1` may wait (ns-2.35 queue/drop-tail.cc: `length + 1 >=
+    /// limit_`).
     BelowLimit,
 }
 
@@ -34,9 +36,9 @@ pub enum Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// The arriving packet.
+    /// A full queue drops the arriving packet.
     Tail,
-    /// The packet that has waited longest (ns-2 `drop_front_`).
+    /// A full queue drops the packet that has waited longest (ns-2 `drop_front_`).
     Front,
 }
 

@@ -80,9 +80,9 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Weighted round robin of the two queues.
+    /// The two queues are served by weighted round robin.
     Wrr,
-    /// The queue whose head has waited longest, with `tshift` subtracted for the Classic queue.
+    /// The queue whose head packet has waited longest is served, with `tshift` subtracted for the Classic queue.
     TsFifo,
 }
 

@@ -83,9 +83,10 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxpacketOf {
-    /// Bytes in the queue of the departing packet (RFC 8290 section 4.2: CoDel runs on that queue).
+    /// CoDel compares the bytes in the queue of the departing packet with `maxpacket` (RFC 8290 section 4.2: CoDel runs
+    /// on that queue).
     Queue,
-    /// Bytes in all queues (Linux).
+    /// CoDel compares the bytes in all queues together with `maxpacket` (Linux).
     All,
 }
 
@@ -93,9 +94,9 @@ pub enum MaxpacketOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalfOf {
-    /// Half of its packets (RFC 8290 section 4.1).
+    /// The queue with the most bytes loses half of its packets, at most `drop_batch` (RFC 8290 section 4.1).
     Packets,
-    /// Half of its bytes (Linux, ns-3).
+    /// The queue with the most bytes loses half of its bytes, at most `drop_batch` packets (Linux, ns-3).
     Bytes,
 }
 
@@ -103,9 +104,10 @@ pub enum HalfOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropTie {
-    /// The queue with the lowest index, which depends on the hash of the flow (Linux).
+    /// Of the queues with the most bytes, the one with the lowest index loses packets. The index depends on the hash of
+    /// the flow (Linux).
     LowestNumber,
-    /// The queue that received its first packet of the run first (ns-3).
+    /// Of the queues with the most bytes, the one that received its first packet of the run first loses packets (ns-3).
     Oldest,
 }
 
@@ -113,9 +115,9 @@ pub enum DropTie {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeficitExhausted {
-    /// At zero credits or below.
+    /// A queue has used its turn at zero byte credits or below.
     Zero,
-    /// Below zero credits.
+    /// A queue has used its turn below zero byte credits.
     BelowZero,
 }
 

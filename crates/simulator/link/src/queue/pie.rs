@@ -118,9 +118,9 @@ pub enum Decay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SafeguardDelay {
-    /// The delay of the last update (RFC 8033 section 4.1).
+    /// The queueing delay at the last update of the drop probability can prevent early drops (RFC 8033 section 4.1).
     Old,
-    /// The delay that is measured now (Linux).
+    /// The queueing delay when the packet arrives can prevent its early drop (Linux).
     Current,
 }
 
@@ -144,11 +144,11 @@ pub enum Burst {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Bytes; all packets have the same probability (RFC 8033 section 4.1).
+    /// The threshold is in bytes, and all packets have the same drop probability (RFC 8033 section 4.1).
     Bytes,
-    /// The unit of `limit`. If that counts packets, the threshold is two packets of any size. If it counts bytes, the
-    /// threshold is two mean packets, and the drop probability is proportional to the size of the arriving packet
-    /// (ns-3, `DropEarly`).
+    /// The threshold has the unit of `limit`. If `limit` is in packets, the threshold is two packets of any size. If it
+    /// is in bytes, the threshold is two mean packets, and the drop probability is proportional to the size of the
+    /// arriving packet (ns-3, `DropEarly`).
     Limit,
 }
 

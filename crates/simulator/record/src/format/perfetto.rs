@@ -11,7 +11,7 @@ const SLICES: u32 = 1;
 /// Track number of a process's instants.
 const INSTANTS: u32 = 2;
 
-/// Writer of a trace. [`take`](Self::take) may be called at any time.
+/// Writer of a trace for Perfetto in JSON. [`take`](Self::take) may be called at any time.
 #[derive(Debug)]
 pub struct PerfettoWriter {
     out: Vec<u8>,
@@ -25,7 +25,7 @@ impl Default for PerfettoWriter {
 }
 
 impl PerfettoWriter {
-    /// Returns the bytes written since the last call.
+    /// Returns the bytes of the trace written since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }

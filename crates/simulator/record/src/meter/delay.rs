@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 /// Statistics of durations, in s, such as one-way delays of packets or completion times of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelaySummary {
-    /// Mean, in s; exact.
+    /// Mean of the durations, in s; exact.
     pub mean: f64,
-    /// Median (nearest rank), in s, with a relative error of at most 1/128.
+    /// Median of the durations (nearest rank), in s, with a relative error of at most 1/128.
     pub p50: f64,
-    /// 95th percentile (nearest rank), in s, with a relative error of at most 1/128.
+    /// 95th percentile of the durations (nearest rank), in s, with a relative error of at most 1/128.
     pub p95: f64,
-    /// 99th percentile (nearest rank), in s, with a relative error of at most 1/128.
+    /// 99th percentile of the durations (nearest rank), in s, with a relative error of at most 1/128.
     pub p99: f64,
-    /// Maximum, in s; exact.
+    /// Maximum of the durations, in s; exact.
     pub max: f64,
 }
 

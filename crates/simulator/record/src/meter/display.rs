@@ -18,13 +18,14 @@ const MIN_EXCESS: Duration = Duration::from_millis(150);
 /// Display of a flow's video in the measured interval. A gap belongs to the interval in which it ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DisplaySummary {
-    /// Displayed video frames.
+    /// Number of displayed video frames.
     pub displayed_frames: u64,
-    /// Gaps between displayed frames that are freezes; `None` without a gap that has another before it.
+    /// Gaps between displayed frames that are freezes: at least max(3 m, m + 150 ms), where m is the mean of the last
+    /// 30 gaps. `None` without a gap that has another before it.
     pub freezes: Option<u64>,
-    /// Sum of the parts of all freezes in the measured interval, in s; `None` as `freezes`.
+    /// Duration of all freezes, in s, without their parts before the measured interval; `None` if `freezes` is `None`.
     pub frozen_s: Option<f64>,
-    /// Longest gap, in s; `None` without a gap.
+    /// Longest time between two consecutively displayed frames, in s; `None` without such a gap.
     pub longest_gap_s: Option<f64>,
 }
 

@@ -28,7 +28,7 @@ pub struct FlowDistributions {
 /// Histogram of durations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Number of all packets or frames, including those that never arrived and are in no bin.
+    /// Number of received packets, or of written frames. Frames that were never complete count here but are in no bin.
     pub of: u64,
     /// Durations in s and their counts, ascending. Durations are middles of histogram buckets, with a relative error of
     /// at most 1/128.

@@ -30,9 +30,9 @@ use std::sync::Arc;
 /// Properties of a packet, with equal values in the calls that record its sending, its arrival and its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPacket {
-    /// Time at which it left the sender.
+    /// Time at which the packet left the sender.
     pub sent_at: Instant,
-    /// Size with the IP header, in bytes.
+    /// Size of the packet with the IP header, in bytes.
     pub wire_bytes: u32,
     /// Media kind of the payload.
     pub kind: MediaKind,
@@ -88,8 +88,8 @@ pub struct FlowSummary {
     pub in_flight_packets: u64,
     /// Bits with IP headers that arrived in the measured interval, divided by its length, in bit/s.
     pub throughput_bps: f64,
-    /// Useful payload bits that arrived in the measured interval, divided by its length, in bit/s. Data received
-    /// before, and data that arrived after its deadline, does not count.
+    /// Useful payload bits that arrived in the measured interval, divided by its length, in bit/s. Repeated data and
+    /// data that arrived after its deadline do not count.
     pub goodput_bps: f64,
     /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,

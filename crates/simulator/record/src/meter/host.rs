@@ -4,7 +4,7 @@ use super::measured::Measured;
 use headway_units::{HostDrop, Instant};
 use serde::{Deserialize, Serialize};
 
-/// Packets dropped by a host, by the full buffer.
+/// Numbers of packets dropped by a host, by the buffer that was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDrops {
     /// Packets dropped because the receive ring of the interface was full.

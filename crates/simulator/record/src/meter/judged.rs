@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// packets sent at or after `measure_from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossClassificationSummary {
-    /// Packets lost by the channel that counted as congestion.
+    /// Packets lost by the channel, such as by bit errors, that the receiver took for congestion losses.
     pub channel_counted: u64,
-    /// Packets lost by the channel that did not count as congestion.
+    /// Packets lost by the channel, such as by bit errors, that the receiver did not take for congestion losses.
     pub channel_filtered: u64,
     /// Packets dropped by a queue, or by another form of congestion, that the receiver took for congestion losses.
     pub queue_counted: u64,

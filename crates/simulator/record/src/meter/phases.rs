@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Resolution of the rates. Phases begin and end at multiples of it.
+/// Length of the steps in which arrived bytes are counted, 100 ms. Phases begin and end at multiples of it.
 pub const PHASE_STEP: Duration = Duration::from_millis(100);
 /// Number of steps over which the rate is averaged that must reach its new value.
 const RESPONSE_STEPS: usize = 5;
@@ -22,11 +22,11 @@ const MIN_CHANGE: f64 = 0.1;
 /// A named interval of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Name in the record.
+    /// Name of the interval in the record.
     pub name: String,
-    /// Start, inclusive.
+    /// Start of the interval, inclusive.
     pub from: Instant,
-    /// End, exclusive.
+    /// End of the interval, exclusive.
     pub until: Instant,
 }
 
@@ -35,17 +35,18 @@ pub struct Phase {
 pub struct PhaseSummary {
     /// Mean rate of arrivals, in bit/s: IP packets with their headers.
     pub throughput_bps: f64,
-    /// Mean rate in the second half of the phase, in bit/s.
+    /// Mean rate of arrivals in the second half of the phase, in bit/s: IP packets with their headers.
     pub settled_bps: f64,
-    /// Time from the start of the phase until the rate over 0.5 s has changed from its value at the start by 90 % of
-    /// the difference to the settled rate, in s; `None` if the difference is below 10 % of the larger rate.
+    /// Response time to the start of the phase, in s. It ends when the mean rate of the last 0.5 s has covered 90 % of
+    /// the change: from the mean rate of the 0.5 s before the phase to `settled_bps`. `None` if the change is at most
+    /// 10 % of the larger of these two rates, or 90 % are not reached within the phase.
     pub response_s: Option<f64>,
-    /// Coefficient of variation of the rates in the seconds of the second half; `None` with fewer than two seconds or
-    /// without arrivals.
+    /// Coefficient of variation of the rates in the whole seconds of the phase's second half. `None` if the half has
+    /// fewer than two whole seconds or no arrivals.
     pub settled_cov: Option<f64>,
-    /// Packets lost in the phase / packets lost or received in it; `None` without packets.
+    /// Packets lost in the phase, divided by the packets lost or received in it; `None` without such packets.
     pub loss_ratio: Option<f64>,
-    /// One-way delays of the packets that arrived, in s; `None` without arrivals.
+    /// One-way delays of the packets that arrived in the phase, in s; `None` without arrivals.
     pub one_way_delay_s: Option<DelaySummary>,
 }
 

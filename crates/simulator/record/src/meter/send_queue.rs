@@ -35,7 +35,8 @@ pub struct SendQueueSummary {
 }
 
 impl SendQueueSummary {
-    /// Returns the number of discarded packets: never sent, or lost and not retransmitted.
+    /// Returns the number of packets that the queue discarded: refused, pushed out or expired. It includes lost packets
+    /// that were enqueued again and then discarded.
     #[must_use]
     pub fn unsent_packets(&self) -> u64 {
         self.refused_packets + self.pushed_out_packets + self.expired_packets

@@ -64,8 +64,9 @@ impl<'a, T> Column<'a, T> {
     }
 }
 
-/// Returns the table of flows in the order of the scenario: the first ten, the number of other flows, and the total and
-/// the mean of all. The total of loss and mean delay is over all packets; these columns have no mean over flows.
+/// Returns the table of flows in the order of the scenario, with the total if there are several. Of more than eleven
+/// flows, it has the first ten, the number of the others, and the mean over all flows. The totals of loss and mean
+/// delay are over all packets; these two columns have no mean over flows.
 #[must_use]
 pub fn flow_table(summary: &Summary) -> String {
     let flows = summary.flows.as_slice();
@@ -154,8 +155,8 @@ fn on_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
     }
 }
 
-/// Returns the table of link directions with packets, in the order of the scenario; of more than ten, the ten with the
-/// highest utilization.
+/// Returns the table of link directions with packets, in the order of the scenario; of more than eleven, the ten with
+/// the highest utilization.
 #[must_use]
 pub fn link_table(summary: &Summary) -> String {
     let mut used: Vec<(usize, &LinkSummary)> =
@@ -194,8 +195,8 @@ pub fn link_table(summary: &Summary) -> String {
     render(&columns, &links, if omitted > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
 }
 
-/// Returns the table of hosts with a modeled receive CPU that packets reached, in the order of the scenario, ten at
-/// most. Empty without such hosts.
+/// Returns the table of hosts with a modeled receive CPU that packets reached, in the order of the scenario; of more
+/// than eleven, the first ten. Empty without such hosts.
 #[must_use]
 pub fn host_table(summary: &Summary) -> String {
     let used: Vec<_> = summary.hosts.iter().filter(|host| host.arrived_packets > 0).cloned().collect();
@@ -219,8 +220,8 @@ pub fn host_table(summary: &Summary) -> String {
     render(&columns, &used[..shown], more.as_slice(), &used)
 }
 
-/// Returns the table of completion times of each flow with sessions: all sessions, each size class, and pages. Empty
-/// without completed sessions.
+/// Returns the table of completion times of each flow with sessions: all sessions, each size class, and pages; of more
+/// than eleven rows, the first ten. Empty without completed sessions.
 #[must_use]
 pub fn session_table(summary: &Summary) -> String {
     let of_flow = |flow: &FlowSummary| {

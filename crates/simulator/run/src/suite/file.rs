@@ -19,32 +19,32 @@ pub struct Suite {
     pub controllers: Vec<Controller>,
     /// Cases, in the order of the rows of the results.
     pub cases: Vec<Case>,
-    /// Reasons why controllers miss bands.
+    /// Reasons why controllers miss pass bands.
     pub explanations: Vec<Explanation>,
 }
 
-/// A controller, as keys that are set in the scenario of each case.
+/// A controller to test: the scenario keys that select it and its options.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
-    /// Name, such as `scream2`.
+    /// Name of the controller, such as `scream2`.
     pub name: String,
-    /// What it is.
+    /// Description of the controller.
     #[serde(default)]
     pub about: String,
     /// Overrides of the scenario, in the syntax of `--set`.
     pub set: Vec<String>,
-    /// Whether it is only for comparison, so that bands do not apply to it.
+    /// Whether the controller is only a reference for comparison, to which no pass bands apply.
     #[serde(default)]
     pub reference: bool,
 }
 
-/// A case: a scenario with metrics and bands.
+/// A test case: a scenario with metrics, and with pass bands, the ranges that the metrics must be in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Name, such as `5.1`.
+    /// Name of the test case, such as `5.1`.
     pub name: String,
-    /// What it is about.
+    /// Description of the case.
     pub title: String,
     /// Scenario file in the folder of the suite.
     pub file: String,
@@ -52,9 +52,9 @@ pub struct Case {
     pub set: Vec<String>,
     /// Further overrides for some controllers, by their names.
     pub set_for: BTreeMap<String, Vec<String>>,
-    /// Metrics: those of the suite, then those of the case.
+    /// Metrics of the case: those of the suite, then its own.
     pub metrics: Vec<Metric>,
-    /// Bands: those of the suite, then those of the case.
+    /// Pass bands of the metrics: those of the suite, then those of the case.
     pub bands: Vec<Band>,
 }
 
@@ -64,31 +64,31 @@ pub struct Case {
 pub struct Band {
     /// Name of the metric.
     pub metric: String,
-    /// Smallest value.
+    /// Smallest value in the range; `None` for no lower limit.
     pub min: Option<f64>,
-    /// Largest value.
+    /// Largest value in the range; `None` for no upper limit.
     pub max: Option<f64>,
     /// Reason for the limits.
     pub why: String,
 }
 
-/// Reason why controllers miss bands.
+/// Known reason why some controllers miss pass bands: why metrics are outside of the required ranges.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {
-    /// Names of the controllers.
+    /// Names of the controllers that the explanation concerns.
     pub controllers: Vec<String>,
-    /// Names of the metrics of the bands.
+    /// Names of the metrics whose pass bands are missed.
     pub metrics: Vec<String>,
-    /// Names of the cases; empty for all.
+    /// Names of the test cases in which the bands are missed; empty for all.
     #[serde(default)]
     pub cases: Vec<String>,
-    /// The reason.
+    /// Reason why the controllers miss the pass bands.
     pub why: String,
 }
 
 impl Explanation {
-    /// Returns whether it explains that a controller misses the band of a metric in a case.
+    /// Returns whether this explanation applies to a controller that misses the pass band of a metric in a case.
     #[must_use]
     pub fn applies(&self, case: &str, controller: &str, metric: &str) -> bool {
         let has = |names: &[String], name: &str| names.iter().any(|one| one == name);

@@ -18,12 +18,12 @@ use headway_scenario::{Override, Vary};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A case with one of the controllers.
+/// Part of a suite: a test case with one of the controllers.
 #[derive(Debug)]
 pub struct Part<'a> {
-    /// The case.
+    /// Test case of the part.
     pub case: &'a Case,
-    /// The controller.
+    /// Controller that is tested.
     pub controller: &'a Controller,
     sweep: Arc<Sweep>,
 }
@@ -33,14 +33,15 @@ impl<'a> Part<'a> {
     /// [`Case::overrides`].
     ///
     /// # Errors
-    /// The scenario with these keys is invalid, or a metric of the case names what it does not have.
+    /// The scenario is invalid with the overrides, or a metric of the case names a flow, link or key that the scenario
+    /// does not have.
     pub fn read(case: &'a Case, controller: &'a Controller, seeds: u64, text: ScenarioText) -> Result<Self, Error> {
         let sweep = Sweep::read(text, &[Vary::seeds(seeds)], false, &())?;
         sweep.check(&case.metrics)?;
         Ok(Self { case, controller, sweep: Arc::new(sweep) })
     }
 
-    /// Returns the scenario with the first seed and with its time series.
+    /// Returns the scenario with the first seed, and with time series that have a sample each second.
     ///
     /// # Errors
     /// The scenario can no longer be loaded.
@@ -50,7 +51,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Results of the parts of a suite.
+/// Results of the parts of a suite. A part is a test case with one controller.
 #[derive(Debug)]
 pub struct RanParts {
     /// Results in the order of the parts; empty if runs are missing.

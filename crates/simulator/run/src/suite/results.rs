@@ -26,7 +26,7 @@ pub struct SuiteResults {
 pub struct CaseResult {
     /// Name of the case.
     pub name: String,
-    /// What it is about.
+    /// Description of the case.
     pub title: String,
     /// Scenario file.
     pub file: String,
@@ -41,11 +41,11 @@ pub struct CaseResult {
 pub struct ControllerResult {
     /// Name of the controller.
     pub name: String,
-    /// Whether it is only for comparison.
+    /// Whether the controller is only a reference for comparison, to which no pass bands apply.
     pub reference: bool,
     /// Mean of each metric over the seeds with its 95 % interval; `None` if no run has the metric.
     pub metrics: Vec<Option<Estimate>>,
-    /// Bands of the case; empty for a reference.
+    /// Results of the pass bands of the case; empty if `reference` is true.
     pub bands: Vec<BandResult>,
 }
 
@@ -53,11 +53,12 @@ pub struct ControllerResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BandVerdict {
-    /// The mean is within the limits.
+    /// The mean is within the band, and its 95 % interval contains no limit of the band.
     Met,
-    /// A limit is within the 95 % interval of the mean.
+    /// The 95 % interval of the mean contains a limit of the band.
     Undecided,
-    /// The mean is outside of the limits, or fewer than half of the runs have a value.
+    /// The mean is outside of the band, and its 95 % interval contains no limit. Or fewer than half of the runs have a
+    /// value.
     Missed,
 }
 
@@ -76,14 +77,14 @@ impl BandVerdict {
 /// Result of a controller in a band.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BandResult {
-    /// The band.
+    /// The band: limits of a metric.
     #[serde(flatten)]
     pub band: Band,
-    /// Mean over the seeds; `None` without a value.
+    /// Mean of the metric over the seeds; `None` if no run has a value.
     pub mean: Option<f64>,
-    /// Whether the mean is within the limits.
+    /// Whether the mean is within the limits of the band.
     pub verdict: BandVerdict,
-    /// Reason why the controller misses the band, if it does and the suite has one.
+    /// Reason in the suite why the controller misses the band; `None` if it does not, or if the suite has no reason.
     pub explained: Option<String>,
 }
 

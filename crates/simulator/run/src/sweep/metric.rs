@@ -46,7 +46,7 @@ impl Metric {
     }
 
     /// Returns the default metrics for runs with the flows of `run`: rate, loss, delay and on-time ratios of each group
-    /// of flows, and Jain's index.
+    /// of flows whose names differ only in a final number, and Jain's index.
     #[must_use]
     pub fn defaults(run: &Summary) -> Vec<Self> {
         let mut groups: Vec<String> = Vec::new();

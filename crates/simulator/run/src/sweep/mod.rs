@@ -87,9 +87,9 @@ pub struct Task {
 pub struct Threads {
     /// Number of threads; `None` for one per core.
     pub jobs: Option<NonZeroUsize>,
-    /// Packet traces to write for each run; only with records.
+    /// Packet traces to write for each run. Unused unless the sweep writes a record of each run.
     pub traces: Vec<TraceFormat>,
-    /// Whether to repeat runs whose records are already complete; only with records.
+    /// Whether to repeat runs whose records are already complete. Unused unless the sweep writes a record of each run.
     pub again: bool,
 }
 

@@ -336,8 +336,8 @@ fn constants<'a>(mut numbers: impl Iterator<Item = &'a Estimate>) -> &'static st
     }
 }
 
-/// Formats a mean and its interval with the decimals that the interval justifies: two significant digits of it, or four
-/// of a mean without one.
+/// Formats a mean and its interval with the decimals that the interval justifies: two significant digits of the
+/// interval, or four significant digits of a mean without an interval.
 #[must_use]
 pub fn shown_estimate(number: Estimate) -> String {
     shown(number, false)

@@ -116,7 +116,7 @@ impl Transport {
         if let Self::External(options) = self { Some(options) } else { None }
     }
 
-    /// Returns the options of the DCCP connection, if it is one.
+    /// Returns the options of the DCCP connection; `None` for other transports.
     #[must_use]
     pub fn connection(&self) -> Option<&ConnectionOptions> {
         each!(self, options => options.connection())

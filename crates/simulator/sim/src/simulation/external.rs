@@ -13,8 +13,8 @@ impl<O: Observer> Simulation<'_, O> {
         self.network.events().next_at()
     }
 
-    /// Handles all events until `now`. Returns whether the end is reached. An earlier time than in the last call has no
-    /// effect.
+    /// Handles all events up to and including the time `now`. Returns whether the end is reached. An earlier time than
+    /// in the last call has no effect.
     ///
     /// # Errors
     /// See [`RunError`].

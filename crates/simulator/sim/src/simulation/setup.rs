@@ -188,9 +188,9 @@ pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Insta
 pub struct FlowStart {
     /// Start time in this run, in true time.
     pub start: Instant,
-    /// Clocks of its endpoints; `None` if both use true time.
+    /// Clocks of the flow's endpoints; `None` if both use true time.
     pub clocks: Option<FlowClocks>,
-    /// Source, by the clock of the sender.
+    /// Source of the flow's data. Its times are those of the sender's clock.
     pub source: Source,
 }
 

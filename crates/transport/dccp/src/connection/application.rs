@@ -254,7 +254,7 @@ impl Connection {
         self.ports
     }
 
-    /// Returns the current state.
+    /// Returns the current state of the connection.
     #[must_use]
     pub const fn state(&self) -> State {
         self.machine.state()

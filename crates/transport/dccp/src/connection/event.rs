@@ -96,11 +96,11 @@ pub enum Closed {
 /// What the driver must do with a received packet's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// Deliver it to the application.
+    /// Deliver the packet's data to the application.
     Data,
-    /// Nothing: the packet is valid and carries no data.
+    /// Do nothing: the packet is valid and carries no data.
     Nothing,
-    /// Nothing: the packet, or its data, was dropped.
+    /// Do nothing: the packet, or its data, was dropped for this reason.
     Dropped(Ignored),
 }
 
@@ -120,14 +120,14 @@ pub enum Ignored {
     SequenceInvalid,
     /// The packet type is not valid in this state (RFC 4340 section 8.5 step 7).
     Unexpected(PacketType),
-    /// The sequence number has already been received.
+    /// A packet with this sequence number has already been received.
     Duplicate,
-    /// One of its options reset the connection (RFC 4340 section 8.5 step 8).
+    /// An option of the packet reset the connection (RFC 4340 section 8.5 step 8).
     OptionError,
     /// The protocol does not allow data here: on a second Request, before features are agreed, or
     /// with too little checksum coverage (Drop Code 0).
     ProtocolConstraints,
-    /// Its Data Checksum is wrong (Drop Code 3).
+    /// The packet's Data Checksum is wrong (Drop Code 3).
     Corrupt,
     /// The application has closed the connection.
     NotListening,
@@ -153,7 +153,7 @@ impl fmt::Display for Ignored {
 /// Snapshot of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Status {
-    /// Current state.
+    /// Current state of the connection.
     pub state: State,
     /// Maximum packet size (MPS): the largest datagram sent without fragmentation, in bytes.
     pub maximum_packet_size: usize,
@@ -173,8 +173,9 @@ pub struct Status {
     /// Controller of the data that this endpoint sends, by its name in scenarios; `None` if this endpoint has none for
     /// [`send_ccid`](Self::send_ccid).
     pub send_controller: Option<&'static str>,
-    /// Controller whose receiver half this endpoint runs for the data that the peer sends, as `send_controller`. The
-    /// peer's sender half may be another one with the same CCID.
+    /// Controller whose receiver half this endpoint runs for the data that the peer sends, by its name in scenarios;
+    /// `None` if there is none for [`receive_ccid`](Self::receive_ccid). The peer may run the sender half of another
+    /// controller with the same CCID.
     pub receive_controller: Option<&'static str>,
     /// Status of the controller of this endpoint's data, or its last status once it has stopped.
     pub sender: Option<headway_rate::Status>,

@@ -23,7 +23,7 @@ pub struct ConnectionOptions {
     /// are not proposed.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub send_ccids: Vec<u8>,
-    /// CCIDs of the received data, the most preferred first.
+    /// CCIDs that this endpoint accepts for the data it receives, the most preferred first.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_ccids: Vec<u8>,
     /// Controllers, one for each CCID. CCIDs 248 to 254 are experimental (RFC 4340 section 19.5).
@@ -77,8 +77,9 @@ pub struct ConnectionOptions {
 
     /// Mean number of data packets per skipped sequence number, 20 or more; 0: none are skipped. A
     /// peer that acknowledges skipped numbers three times, round trips apart, is reset with code 11
-    /// (RFC 4342 section 9). TFRC receivers must then send Loss Intervals, as RFC 4342 section 6 requires
-    /// and Linux does not. Packets are sent without ECN, since a receiver can hide marks.
+    /// (RFC 4342 section 9). If numbers are skipped, TFRC receivers must send Loss Intervals, as RFC 4342
+    /// section 6 requires and Linux does not, and packets are sent without ECN, since a receiver can hide
+    /// marks.
     pub passed_over_interval: u64,
 
     /// Rate of the network interface, above 0bps, for controllers that need it.
@@ -144,11 +145,12 @@ pub struct ConnectionExpert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitCookies {
-    /// Never: with a full backlog, Requests are refused as Too Busy. For clients that do not echo cookies (Linux).
+    /// Init Cookies are never used: with a full backlog, Requests are refused as Too Busy. For clients that do not echo
+    /// cookies (Linux).
     Never,
-    /// When the backlog is full. Until then clients without cookie support are also served.
+    /// Init Cookies are used when the backlog is full. Until then clients without cookie support are also served.
     WhenBusy,
-    /// Always: no state is kept before the handshake ends.
+    /// Init Cookies are always used: no state is kept before the handshake ends.
     Always,
 }
 

@@ -13,28 +13,28 @@ const MAX_FATES: usize = 1 << 16;
 /// Outcome of a datagram. Each datagram has one final outcome, reported last: any but [`Sent`](Self::Sent).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Sent in the packet with this number. With `resend` it may be sent again.
+    /// The datagram was sent in the packet with this number. With `resend` it may be sent again.
     Sent(Seq48),
-    /// Never sent, or lost and not sent again.
+    /// The datagram was never sent, or was lost and not sent again.
     Unsent {
-        /// Reason.
+        /// Reason for which it was not sent (again).
         cause: SendDrop,
         /// Estimated lateness on arrival; zero if it could still have arrived on time.
         lateness: Duration,
     },
-    /// Received by the peer (RFC 4340 section 11.4), without a report that its data was dropped.
+    /// The datagram was received by the peer (RFC 4340 section 11.4), without a report that its data was dropped.
     Delivered,
-    /// Received by the peer, but not by its application (Data Dropped, RFC 4340 section 11.7):
+    /// The datagram was received by the peer, but not by its application (Data Dropped, RFC 4340 section 11.7):
     /// mostly [`DropCode::RECEIVE_BUFFER`], as the application did not read in time, or
     /// [`DropCode::APPLICATION_NOT_LISTENING`].
     Dropped(DropCode),
-    /// Missing when three later packets had been received; with `resend`, also too late to be
-    /// resent. A later arrival does not change this.
+    /// The datagram was missing when three later packets had been received; with `resend`, it was also too late to be
+    /// sent again. A later arrival does not change this.
     Lost,
-    /// Sent, with an unknown outcome: the peer's reports no longer cover it, the peer sends no Ack
+    /// The datagram was sent, and its outcome is unknown. The peer's reports no longer cover it, the peer sends no Ack
     /// Vectors, or the connection is closed.
     Unknown,
-    /// [Removed](super::MediaOutbox::drain) by the program before it was sent.
+    /// The program [removed](super::MediaOutbox::drain) the datagram before it was sent.
     Withdrawn,
 }
 
@@ -49,9 +49,9 @@ impl Fate {
 /// Datagram that will not arrive, as far as the sender knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenUp<T> {
-    /// Never sent.
+    /// The datagram was never sent.
     Unsent(Unsent<T>),
-    /// Sent and lost, and too late to be resent.
+    /// The datagram was sent and lost, and it is too late to send it again.
     Lost(Media<T>),
 }
 

@@ -13,30 +13,30 @@ pub struct AckVector<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AckState {
-    /// Received without a mark.
+    /// The packet was received without an ECN mark.
     Received = 0,
-    /// Received with ECN Congestion Experienced.
+    /// The packet was received with the ECN mark Congestion Experienced.
     ReceivedEcnMarked = 1,
     /// Reserved; never sent.
     Reserved = 2,
-    /// Not yet received.
+    /// The packet has not been received yet.
     NotYetReceived = 3,
 }
 
-/// Consecutive packets with the same state: one byte of the vector.
+/// Run of consecutive packets with the same state: one byte of an Ack Vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AckRun {
-    /// State of each packet.
+    /// State of each packet of the run.
     pub state: AckState,
-    /// Number of packets, 1 to 64.
+    /// Number of packets in the run, 1 to 64.
     pub packets: u8,
 }
 
 impl AckRun {
-    /// Maximum number of packets in a run.
+    /// Maximum number of packets in one run of an Ack Vector.
     pub const MAX_PACKETS: u8 = 64;
 
-    /// Decodes a byte of a vector.
+    /// Decodes a byte of an Ack Vector.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         let state = match byte >> 6 {
@@ -47,7 +47,7 @@ impl AckRun {
         };
         Self { state, packets: (byte & 63) + 1 }
     }
-    /// Encodes the run; `None` unless it has 1 to 64 packets.
+    /// Encodes the run as a byte of an Ack Vector; `None` unless it has 1 to 64 packets.
     #[must_use]
     pub const fn to_byte(self) -> Option<u8> {
         match self.packets {
@@ -68,7 +68,7 @@ impl<'a> AckVector<'a> {
     pub const fn nonce(&self) -> bool {
         self.nonce
     }
-    /// Returns the bytes of the vector.
+    /// Returns the bytes of the Ack Vector, one per run.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.vector

@@ -32,7 +32,7 @@ impl<'a> OptionArea<'a> {
         Self(bytes)
     }
 
-    /// Returns the bytes, padding included.
+    /// Returns the bytes of the options, padding included.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0

@@ -85,7 +85,7 @@ pub struct LossInterval {
 }
 
 impl LossInterval {
-    /// Decodes the nine bytes of the option.
+    /// Decodes a loss interval from its nine bytes in the option Loss Intervals.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 9]) -> Self {
         let [a, b, c, d, e, f, g, h, i] = bytes;
@@ -96,7 +96,7 @@ impl LossInterval {
             data_length: u32::from_be_bytes([0, g, h, i]),
         }
     }
-    /// Encodes the nine bytes of the option; `None` if a length exceeds its field.
+    /// Encodes the loss interval as nine bytes of the option Loss Intervals; `None` if a length exceeds its field.
     #[must_use]
     pub const fn to_bytes(self) -> Option<[u8; 9]> {
         let Self { lossless_length, loss_length, nonce, data_length } = self;
@@ -108,7 +108,7 @@ impl LossInterval {
         let [_, g, h, i] = data_length.to_be_bytes();
         Some([a, b, c, d, e, f, g, h, i])
     }
-    /// Returns the number of packets in both parts.
+    /// Returns the number of packets in the lossy and the lossless part together.
     #[must_use]
     pub const fn sequence_length(self) -> u32 {
         self.lossless_length + self.loss_length
@@ -118,7 +118,7 @@ impl LossInterval {
 impl<'a> LossIntervals<'a> {
     /// Maximum number of intervals in one option; more continue in the next one.
     pub const MAX: usize = 28;
-    /// Maximum Skip Length: NDUPACK.
+    /// Maximum Skip Length, in packets: NDUPACK (RFC 4342 section 6.1).
     pub const MAX_SKIP: u8 = 3;
 
     /// Creates the option from 1 to 28 intervals of [`LossInterval::to_bytes`] and a Skip Length of

@@ -23,12 +23,12 @@ impl DropCode {
     /// The data was corrupt and was delivered.
     pub const DELIVERED_CORRUPT: Self = Self(7);
 
-    /// Creates the code with this number; `None` above 7.
+    /// Creates the Drop Code with this number; `None` above 7.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number < 8 { Some(Self(number)) } else { None }
     }
-    /// Returns the number, 0 to 7.
+    /// Returns the number of the Drop Code, 0 to 7.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
@@ -62,7 +62,7 @@ pub struct DropRun {
 }
 
 impl DropRun {
-    /// Decodes a block of one byte.
+    /// Decodes a block of a Data Dropped option, which is one byte.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         if byte < 128 {
@@ -71,7 +71,7 @@ impl DropRun {
             Self { code: Some(DropCode(byte >> 4 & 7)), packets: (byte & 15) + 1 }
         }
     }
-    /// Encodes the block; `None` if `packets` is out of range.
+    /// Encodes the block as a byte of a Data Dropped option; `None` if `packets` is out of range.
     #[must_use]
     pub const fn to_byte(self) -> Option<u8> {
         match (self.code, self.packets) {

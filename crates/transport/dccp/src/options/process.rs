@@ -50,7 +50,7 @@ pub enum OptionFault {
         /// Remaining bytes, from the type of the option on.
         left: usize,
     },
-    /// The length is wrong for this type.
+    /// The length of the option is wrong for its type.
     #[error("length {length} is invalid; expected {wanted} (RFC 4340 section 5.8, Table 3)")]
     Length {
         /// Length of the option, in bytes.
@@ -58,7 +58,7 @@ pub enum OptionFault {
         /// Valid lengths.
         wanted: &'static str,
     },
-    /// The value is out of range.
+    /// The value of the option is out of range.
     #[error("invalid value; expected {wanted}")]
     Value {
         /// Valid values.
@@ -90,9 +90,9 @@ pub enum OptionFault {
 /// Reaction that the RFC requires to an invalid option. The packet remains valid unless the reaction is a Reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// Continue with the next option, as for anything unknown (RFC 4340 section 15).
+    /// Ignore the option and continue with the next one, as for anything unknown (RFC 4340 section 15).
     IgnoreOption,
-    /// Also ignore the remaining options (RFC 4340 section 5.8).
+    /// Ignore the option and all options after it in the packet (RFC 4340 section 5.8).
     IgnoreRest,
     /// Answer a Change with an empty Confirm, and continue (RFC 4340 sections 6.6.7 and 6.6.8).
     EmptyConfirm {

@@ -32,12 +32,12 @@ impl Default for ReassemblyOptions {
 /// Result of inserting a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// Its frame is complete and available from [`Reassembly::take`].
+    /// The packet completed its frame, which is available from [`Reassembly::take`].
     Complete,
-    /// It is kept; its frame lacks other packets.
+    /// The packet is kept; its frame lacks other packets.
     Kept,
-    /// It is refused: a duplicate, a packet of a completed, abandoned or too old frame, a packet that contradicts
-    /// earlier ones, or one that exceeds the limits.
+    /// The packet is refused. It is a duplicate, belongs to a completed, abandoned or too old frame, contradicts
+    /// earlier packets, or exceeds the limits.
     Refused,
 }
 

@@ -25,7 +25,7 @@ const MAX_OUTSTANDING: usize = 2 * 253 * 64;
 pub struct ReportedPackets {
     /// Numbers of the packets, both ends included.
     pub numbers: RangeInclusive<u64>,
-    /// Whether they were received.
+    /// Whether the packets were received.
     pub received: bool,
 }
 
@@ -43,11 +43,11 @@ pub struct Outstanding<P> {
 /// Fate of a packet according to reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportedFate {
-    /// It was received.
+    /// A report stated that the packet was received.
     Received,
-    /// A report stated that it was not received, and three later packets were.
+    /// A report stated that the packet was not received, and three later packets were received.
     Lost,
-    /// No report covered it, and newer reports no longer can.
+    /// No report covered the packet, and newer reports no longer can.
     Unknown,
 }
 

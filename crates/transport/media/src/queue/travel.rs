@@ -8,13 +8,14 @@ use headway_units::{Duration, Instant, RoundTripEstimate};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Travel {
-    /// `rtt_share` of the controller's smoothed round trip: 0.5 for half of it (SFDPS); with 0, a packet is late once
-    /// it has expired at the sender.
+    /// The estimate is `rtt_share` times the controller's smoothed round-trip time: 0.5 for half of it (SFDPS). With 0,
+    /// a packet is late once it has expired at the sender.
     RoundTrip,
-    /// Smoothed measured one-way delay, with synchronized clocks; as `round-trip` before the first measurement.
+    /// The estimate is the smoothed measured one-way delay, which needs synchronized clocks; before the first
+    /// measurement it is that of `round-trip`.
     OneWay,
-    /// Round trip minus half of the smallest round trip measured: assumes that all queueing is on the forward path.
-    /// Needs no synchronized clocks.
+    /// The estimate is the round-trip time minus half of the smallest one measured. It assumes that all queueing is on
+    /// the forward path, and needs no synchronized clocks.
     Forward,
 }
 

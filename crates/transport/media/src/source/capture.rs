@@ -27,10 +27,12 @@ use std::str::FromStr;
 pub struct CaptureOptions {
     /// Path of the capture file, in pcap or pcapng format.
     pub file: String,
-    /// Sender of the datagrams that are used; absent: any sender.
+    /// Sender of the datagrams that are used; absent: any sender. If `to` is absent, too, the capture must have a
+    /// single sender.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub from: Option<Host>,
-    /// Receiver of the datagrams that are used; absent: any receiver.
+    /// Receiver of the datagrams that are used; absent: any receiver. If `from` is absent, too, the capture must have a
+    /// single sender.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub to: Option<Host>,
     /// Rules that assign media kinds; the first matching rule applies.
@@ -84,7 +86,7 @@ pub struct KindRule {
 pub struct Host {
     /// IP address.
     pub address: IpAddr,
-    /// UDP port; absent, any.
+    /// UDP port; absent: any port.
     pub port: Option<u16>,
 }
 

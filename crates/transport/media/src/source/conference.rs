@@ -72,9 +72,9 @@ pub struct ConferenceOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SmallerFrames {
-    /// Draws the size again.
+    /// A size below `smallest_frame` is drawn again.
     Redraw,
-    /// Raises the size to `smallest_frame`.
+    /// A size below `smallest_frame` is raised to `smallest_frame`.
     Truncate,
 }
 

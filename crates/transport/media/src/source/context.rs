@@ -30,7 +30,7 @@ pub struct TransportState {
 /// Data that a transport may take from a source without polling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
-    /// No such data: the source must be polled and writes at its own times.
+    /// The transport can take no data without polling: the source writes at its own times.
     None,
     /// This number of segments of maximum size, all available at the start.
     Segments(u64),

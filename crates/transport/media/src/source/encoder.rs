@@ -45,7 +45,8 @@ pub use model::{Encoder, EncoderCounts};
 pub struct EncoderOptions {
     /// Rate at the start, without headers, `min_rate` to `max_rate`.
     pub start_rate: Rate,
-    /// Minimum rate of the encoder for its content, without headers (RFC 8593 `R_min`). A mean frame has 10B to 1MB.
+    /// Minimum rate of the encoder for its content, without headers (RFC 8593 `R_min`). The mean size of a frame at
+    /// this rate is 10B to 1MB.
     pub min_rate: Rate,
     /// Maximum rate of the encoder for its content, without headers, at least `min_rate` (RFC 8593 `R_max`).
     pub max_rate: Rate,
@@ -70,10 +71,11 @@ pub struct EncoderOptions {
     /// Number of frames from a key frame to the next, 2 to 100000; absent: no key frames.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub key_interval: Option<u32>,
-    /// Size of a key frame, relative to the mean size, 1 to 100. It is limited as `burst_size` is.
+    /// Size of a key frame, relative to the mean size, 1 to 100. It is limited so that the other frames have at least
+    /// 0.2 of the mean size.
     pub key_factor: f64,
-    /// Waiting data of the transport above which a captured frame is skipped, as the time that the encoder's rate takes
-    /// for them, at least 1ns; absent: no frame is skipped.
+    /// Amount of data in the transport's send queue above which a captured frame is skipped, as the time that sending
+    /// it at the encoder's rate takes, at least 1ns; absent: no frame is skipped.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub skip_above: Option<Duration>,
     /// Pauses without frames, each from its start to its end after the start of the flow, in order.
@@ -91,7 +93,8 @@ pub struct EncoderOptions {
     /// encoding of the same pictures at another rate. Absent: sizes are random.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub file: Option<String>,
-    /// Frame from which a trace repeats, from 0 (RFC 8593 `SkipFrames`). It skips the large first frame.
+    /// Frame from which a trace repeats, from 0 (RFC 8593 `SkipFrames`). Above 0, the large first frame is
+    /// not repeated.
     pub loop_from: u32,
 }
 

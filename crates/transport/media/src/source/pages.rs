@@ -60,9 +60,9 @@ pub struct PagesOptions {
     schemars(transform = super::sizes::describe_keys)
 )]
 pub enum ObjectCounts {
-    /// Truncated Pareto distribution.
+    /// The number of objects has a truncated Pareto distribution.
     Pareto(ParetoObjects),
-    /// Constant number, 0 to 1000.
+    /// Constant number of objects, 0 to 1000.
     Constant(#[cfg_attr(feature = "schema", serde(deserialize_with = "deserialize_objects"))] u32),
 }
 
@@ -95,8 +95,8 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
-    /// Minimum of the Pareto variable, at least 1. It is subtracted from each draw, so that a draw of it means no
-    /// embedded object.
+    /// Minimum of the Pareto variable, at least 1. It is subtracted from each draw, so that a draw of the minimum means
+    /// no embedded object.
     pub minimum: u32,
     /// Shape parameter, above 0 and at most 100.
     pub shape: f64,

@@ -5,7 +5,8 @@
 pub struct Wrapped(Option<u64>);
 
 impl Wrapped {
-    /// Returns the extended value. The first value starts at 2^32, so that earlier values remain positive.
+    /// Returns the 64-bit value that ends with the 32 bits `low` and is nearest to the last value. The first value is
+    /// 2^32 plus `low`, so that earlier values remain positive.
     pub fn extend(&mut self, low: u32) -> u64 {
         let whole = match self.0 {
             None => (1 << 32) | u64::from(low),

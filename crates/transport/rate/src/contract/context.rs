@@ -4,8 +4,9 @@ use crate::tfrc::TfrcContext;
 use headway_units::{Bytes, Duration, Instant, Random, Rate};
 use std::fmt;
 
-/// Requirement of a controller's half on its carrier: the connection or simulator agent that drives it. Packet numbers,
-/// arrivals and reports are always available. A carrier that does not meet a requirement is rejected.
+/// Requirement of the sender or receiver half of a controller on its carrier: the connection or simulator agent that
+/// drives it. Packet numbers, arrivals and reports are always available. A carrier that does not meet a requirement is
+/// rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {

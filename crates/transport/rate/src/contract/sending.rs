@@ -99,7 +99,7 @@ pub struct Status {
     pub window: Option<Bytes>,
     /// Data packets that may be in flight, for controllers whose window counts packets.
     pub window_packets: Option<f64>,
-    /// Slow start threshold, in data packets for the window of `tcp-like`; `None` if unlimited.
+    /// Slow start threshold of `tcp-like`, in data packets; `None` if unlimited, and for other controllers.
     pub ssthresh: Option<f64>,
     /// Smoothed round-trip time.
     pub rtt: Option<Duration>,

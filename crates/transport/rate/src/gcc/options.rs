@@ -14,7 +14,8 @@ pub struct GccOptions {
     pub start_rate: Rate,
     /// Minimum rate, at least 1kbps.
     pub min_rate: Rate,
-    /// Maximum rate, at least `min_rate`. Without it, the maximum is 1 Gb/s, and that of probes is 5 Mb/s.
+    /// Maximum rate, at least `min_rate`. Without it, the maximum is 1 Gb/s, and probes of version `gcc-2026` have a
+    /// rate of at most 5 Mb/s.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
 }

@@ -5,8 +5,8 @@
 //! class with l losses in n packets, where shorter queues had L losses in N packets, the channel explains
 //!
 //! ```text
-//! E = n L / N,  with chance E + 3 sqrt(E + E^2 / L)
-//! counted: min(1, 2 (1 - E / l)) of its losses
+//! E = n L / N,  with chance B = E + 3 sqrt(E + E^2 / L)
+//! counted: min(1, 2 (1 - B / l)) of its losses
 //! ```
 //! Losses in the shortest queues are judged by the longer ones: if these do not lose more, queues are not the cause. If
 //! delays are inconclusive (no shorter and few longer queues), all losses count, as for TFRC, so a loss is ignored only

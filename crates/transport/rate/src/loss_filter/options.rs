@@ -8,17 +8,21 @@ use headway_units::{Duration, OptionError, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossFilterKind {
-    /// Losses while the bottleneck is estimated to be busy, by the jitter of one-way delays (UDDJ-TFRC).
+    /// Losses count while the bottleneck is estimated to be busy, by the jitter of one-way delays (UDDJ-TFRC).
     Uddj,
-    /// Losses as far as they are more frequent with longer queues or at higher sending rates.
+    /// Losses count as far as they are more frequent with longer queues or at higher sending rates.
     Guarded,
-    /// Losses followed by a delay that is long for the number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
+    /// Losses count if the one-way delay after them is not short. The limit, at or below the mean delay, depends on the
+    /// number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
     Zigzag,
-    /// Losses not explained by the interarrival time (mBiaz; Biaz and Vaidya 1999, Cen, Cosman and Voelker 2003).
+    /// Losses count if the interarrival time does not explain them as losses of the channel (mBiaz; Biaz and Vaidya
+    /// 1999, Cen, Cosman and Voelker 2003).
     Mbiaz,
-    /// Losses while one-way delays are near their maximum (Spike; Tobe and others 2000).
+    /// Losses count while the one-way delay is long: from above the middle between its minimum and maximum until below
+    /// a third of this range (Spike; Tobe and others 2000).
     Spike,
-    /// Losses in queues, as reported by the simulator (Wireless-TFRC); not a protocol but a reference for comparison.
+    /// Losses in queues count, as reported by the simulator (Wireless-TFRC). This is not a protocol but a reference for
+    /// comparison.
     Oracle,
 }
 
@@ -64,13 +68,13 @@ pub enum UddjAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {
-    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3 of the UDDJ-TFRC
-    /// paper).
+    /// The congestion flag is computed every round trip and at each loss, from the gaps between packets since the last
+    /// computation (section 2.3 of the UDDJ-TFRC paper).
     #[default]
     RoundTripAndLoss,
-    /// Every round trip.
+    /// The congestion flag is computed every round trip, from the gaps between packets since the last computation.
     RoundTrip,
-    /// At each packet, from the gap before it.
+    /// The congestion flag is computed at each packet, from the gap before the packet.
     Packet,
 }
 

@@ -4,7 +4,7 @@
 /// [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// State of the packets.
+    /// Reception state of the packets.
     pub arrival: Arrival,
     /// Number of packets, at least 1.
     pub packets: u64,
@@ -13,10 +13,10 @@ pub struct Run {
 /// Reception state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Received.
+    /// The packet was received without an ECN mark.
     Received,
-    /// Received with Congestion Experienced.
+    /// The packet was received with the ECN mark Congestion Experienced.
     Marked,
-    /// Not received yet.
+    /// The packet has not been received yet.
     NotReceived,
 }

@@ -1,6 +1,6 @@
 //! Private data of a controller, encoded by the controller itself.
 
-/// Bytes from one half of a controller to the other, on packets or in reports.
+/// Private bytes of a controller, from its sender half to its receiver half on packets, or back in reports.
 ///
 /// DCCP carries them in option 128 on data packets and option 192 in reports (RFC 4340 section 10.3); agents of the
 /// simulator carry them unencoded.
@@ -11,7 +11,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Maximum number of bytes.
+    /// Maximum number of bytes of private data on a packet or in a report.
     pub const MAX_LEN: usize = 15;
     /// No data; occupies no bytes on the wire.
     pub const NONE: Self = Self { len: 0, bytes: [0; Self::MAX_LEN] };

@@ -18,10 +18,10 @@ const RECEIVED: u16 = 1 << 15;
 /// Reception state of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimedArrival {
-    /// Not received yet.
+    /// The packet has not been received yet.
     #[default]
     NotReceived,
-    /// Received.
+    /// The packet was received.
     Received {
         /// ECN field on arrival.
         ecn: Ecn,
@@ -31,7 +31,7 @@ pub enum TimedArrival {
     },
 }
 
-/// Arrivals with their times.
+/// Report of which packets were received, with their ECN fields and arrival times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedReport<'a> {
     /// Receiver's clock when the report was created. Its zero is arbitrary: only differences are meaningful.

@@ -10,17 +10,18 @@ use headway_units::{Dialect, Duration, OptionError, Options, Rate, check_range};
 pub struct Scream2Options {
     /// Draft or implementation whose rules and constants apply.
     pub version: Scream2Version,
-    /// Whether packets are sent as ECT(1), and a mark reduces the window by the share of marked packets (RFC 9331).
-    /// Otherwise packets are sent as ECT(0), and a mark reduces the window by a fifth.
+    /// Whether packets are sent as ECT(1), and marks reduce the window in each round trip by up to half of the average
+    /// share of marked packets (RFC 9331). Otherwise packets are sent as ECT(0), and a mark reduces the window by a
+    /// fifth.
     pub l4s: bool,
-    /// Queue delay at which the window shrinks, by half per round trip at most; it begins to shrink at half of it. From
-    /// 5ms to 1s.
+    /// Average queue delay from which on the window shrinks by half per round trip, the maximum. The reduction grows
+    /// linearly from zero at half of this delay. From 5ms to 1s.
     pub queue_delay_target: Duration,
     /// Rate of the first window, which is this rate times the first round-trip time, and at least the minimum window
     /// (3000 B in the draft). At least 1kbps.
     pub start_rate: Rate,
-    /// Maximum rate of the media. With the draft's rules, packets are sent faster than the media rate by up to a factor
-    /// of six near it. At least 1kbps; without it, there is no maximum.
+    /// Maximum rate of the media, at least 1kbps; absent: no maximum. With the draft's rules, packets are sent at 1.5
+    /// times the media rate, and at up to 6 times while the media rate is above 80 % of the maximum.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
 }

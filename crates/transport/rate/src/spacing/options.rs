@@ -59,8 +59,8 @@ pub enum Damping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
-    /// By `packets` more packets per round trip: the new gap is R / (R / (tx + ps) + packets) - tx, where R is the
-    /// round-trip time, tx the transmission time of a packet and ps the old gap.
+    /// The gap shortens so that `packets` more packets fit in a round trip. The new gap is R / (R / (tx + ps) +
+    /// packets) - tx. R is the round-trip time, tx the transmission time of a packet and ps the old gap.
     Rate,
     /// The gap shortens by `step`.
     Step,

@@ -62,8 +62,8 @@ pub struct TcpLikeOptions {
 pub struct TcpLikeExpert {
     /// Number of acknowledged data packets per packet of window growth in slow start, at least 1.
     pub slow_start_packets: u32,
-    /// In slow start an acknowledgement counts for at most Ack Ratio data packets. Whether this limit is rounded up to
-    /// an even number.
+    /// Whether the maximum number of data packets for which an acknowledgement opens the window in slow start is
+    /// rounded up to an even number. The maximum is the Ack Ratio.
     pub slow_start_rounds_up: bool,
     /// Whether acknowledgements of packets sent before a congestion event was detected increase the window after the
     /// event.

@@ -25,7 +25,7 @@ pub struct TfrcOptions {
     /// Whether history discounting applies (RFC 5348 section 5.5; ns-2 `discount_`); otherwise the average of RFC 5348
     /// section 5.4.
     pub discounting: bool,
-    /// Weight of the newest interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
+    /// Weight of the newest loss interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub moving_average: Option<f64>,
     /// Times of the receiver's reports. If data packets do not carry the sender's clock, the window counter applies.
@@ -131,7 +131,8 @@ pub struct TfrcExpert {
     pub reduce_oscillations: bool,
     /// Rule that determines when the next packet may be sent.
     pub pacing: Pacing,
-    /// Granularity of the sender's timers, at most 1s, half of which a packet may be early (RFC 5348 section 8.3).
+    /// Granularity of the sender's timers, at most 1s. A packet may be sent early by at most half of it (RFC 5348
+    /// section 8.3).
     pub t_gran: Duration,
     /// Whether a report advances the sender's window counter to at least four above that of the acknowledged packet
     /// (RFC 4342 section 8.1).
@@ -152,11 +153,13 @@ pub struct TfrcExpert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossEvents {
-    /// Arrival times, interpolated for missing packets, compared with the sender's R (RFC 5348 section 5.2).
+    /// Losses belong to one event if their arrival times, interpolated for missing packets, are at most the sender's
+    /// round-trip time apart (RFC 5348 section 5.2).
     ArrivalTime,
-    /// Interpolated timestamps of the sender, with a change of its round-trip counter (ns-2 `PreciseLoss_` 1).
+    /// Losses belong to one event if their sending times are at most a round-trip time apart, or if the sender's
+    /// round-trip counter has not changed. Sending times are interpolated from timestamps (ns-2 `PreciseLoss_` 1).
     SendTime,
-    /// Window counters (CCVal) that differ by at most 4 (RFC 4342 section 10.2).
+    /// Losses belong to one event if their window counters (CCVal) differ by at most 4 (RFC 4342 section 10.2).
     WindowCounter,
 }
 
@@ -164,14 +167,14 @@ pub enum LossEvents {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum OpenInterval {
-    /// From `S_A`, the first lost packet, to the last packet before a missing one that is not yet declared lost (Skip
-    /// Length, RFC 4342 section 6.1).
+    /// The open interval extends from `S_A`, the first lost packet, to the last packet before a missing one that is not
+    /// yet declared lost (Skip Length, RFC 4342 section 6.1).
     ToFirstHole,
-    /// From `S_A`, the first lost packet, to the highest number received, including undecided packets (RFC 5348 section
-    /// 5.3).
+    /// The open interval extends from `S_A`, the first lost packet, to the highest number received, including undecided
+    /// packets (RFC 5348 section 5.3).
     ToHighest,
-    /// From the packet after `S_A`, the first lost packet, to the highest number received: the loss counts in the
-    /// interval that it ends (ns-2).
+    /// The open interval extends from the packet after `S_A`, the first lost packet, to the highest number received:
+    /// the loss counts in the interval that it ends (ns-2).
     AfterLoss,
 }
 
@@ -189,14 +192,14 @@ pub enum DiscountKept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FirstInterval {
-    /// Maximum receive rate so far, inverted exactly (RFC 5348 section 6.3.1).
+    /// The equation is inverted exactly for the maximum receive rate so far (RFC 5348 section 6.3.1).
     GreatestRate,
-    /// Receive rate of the last round trip, inverted within 5 % and truncated to whole packets; the next interval
-    /// starts at the last report (ns-2 `AdjustHistoryAfterSS_` 1).
+    /// The equation is inverted within 5 % for the receive rate of the last round trip, and the interval is truncated
+    /// to whole packets. The next interval starts at the last report (ns-2 `AdjustHistoryAfterSS_` 1).
     LastRtt,
-    /// Receive rate since the last report, inverted and truncated to whole packets. Until the second loss event this
-    /// interval is used alone, or with the open interval if it has less than 4 packets and the open one is longer. The
-    /// second loss event discards it (Linux).
+    /// The equation is inverted for the receive rate since the last report, and the interval is truncated to whole
+    /// packets. Until the second loss event this interval is used alone, or with the open interval if it has less than
+    /// 4 packets and the open one is longer. The second loss event discards it (Linux).
     SinceReport,
 }
 
@@ -204,15 +207,16 @@ pub enum FirstInterval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FeedbackClock {
-    /// At the expiry of a timer of one round-trip time R if data has arrived (RFC 5348 section 6.2).
+    /// A report is sent when a timer of one round-trip time expires, if data has arrived (RFC 5348 section 6.2).
     Timer,
-    /// With the first packet that arrives a round-trip time R or more after the last report, or 1.5 R after that report
-    /// (ns-2).
+    /// A report is sent with the first packet that arrives a round-trip time R or more after the last report, or 1.5 R
+    /// after that report (ns-2).
     Arrival,
-    /// When the window counter is at least four above that at the last report (RFC 4342 section 10.3).
+    /// A report is sent when the window counter is at least four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
-    /// As `window-counter`, but not while a packet is missing. The receive rate covers the time since the last report;
-    /// a report of a loss event repeats the last rate (Linux).
+    /// A report is sent when the window counter is at least four above that at the last report, but not while a packet
+    /// is missing. The receive rate covers the time since the last report; a report of a loss event repeats the last
+    /// rate (Linux).
     WindowCounterSettled,
 }
 
@@ -220,9 +224,11 @@ pub enum FeedbackClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum CounterSamples {
-    /// At each new counter value, over four steps, or three or two if four are not available (RFC 4342 section 8.1).
+    /// A sample is taken at each new counter value, over four steps, or three or two if four are not available (RFC
+    /// 4342 section 8.1).
     EachStep,
-    /// Over consecutive spans of four steps; if a packet is missing at the end, over those received (Linux).
+    /// Samples are taken over consecutive spans of four steps of the counter; if no packet has the last value, over the
+    /// steps received (Linux).
     EachRoundTrip,
 }
 
@@ -230,11 +236,14 @@ pub enum CounterSamples {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Segment {
-    /// Mean data size of the packets sent in the open and the last four closed loss intervals (RFC 5348 section 4.1).
+    /// The segment size s is the mean data size of the packets sent in the open and the last four closed loss intervals
+    /// (RFC 5348 section 4.1).
     Average,
-    /// Size of a full packet: the equation then yields packets per second (RFC 4342 section 5.3; ns-2).
+    /// The segment size s is that of a full packet: the equation then yields packets per second (RFC 4342 section 5.3;
+    /// ns-2).
     Full,
-    /// Moving average in whole bytes, a tenth for the newest packet; also used for `W_init` (Linux).
+    /// The segment size s is a moving average of the packets' data sizes in whole bytes, with weight 0.1 for the newest
+    /// packet. It is also used for `W_init` (Linux).
     Smoothed,
 }
 
@@ -242,19 +251,19 @@ pub enum Segment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RtoRule {
-    /// Four round-trip times, 4R (RFC 5348 section 3.1).
+    /// `t_RTO` is four round-trip times, 4R (RFC 5348 section 3.1).
     FourRtt,
-    /// Timeout of a TCP sender with a coarse clock (ns-2).
+    /// `t_RTO` is the timeout of a TCP sender with a coarse clock (ns-2).
     Tcp,
 }
 
-/// Definition of `W_init`.
+/// Definition of `W_init`, the initial window: the initial rate is one such window per round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitialWindow {
-    /// `min(4 MSS, max(2 MSS, 4380 B))` (RFC 3390; RFC 5348 section 4.2).
+    /// The initial window is `min(4 MSS, max(2 MSS, 4380 B))` (RFC 3390; RFC 5348 section 4.2).
     Bytes,
-    /// 4 packets of at most 1095 B, 3 of less than 2190 B, else 2 (ns-2 `rate_init_option_` 2).
+    /// The initial window is 4 packets of at most 1095 B, 3 of less than 2190 B, else 2 (ns-2 `rate_init_option_` 2).
     Packets,
 }
 
@@ -274,13 +283,15 @@ impl InitialWindow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SlowStart {
-    /// Doubles once per round trip, at least to the initial rate (RFC 5348 section 4.3).
+    /// The rate doubles once per round trip, at least to the initial rate (RFC 5348 section 4.3).
     Doubling,
-    /// Doubles once per round trip, at least to one packet per round trip (RFC 3448, Linux).
+    /// The rate doubles once per round trip, at least to one packet per round trip (RFC 3448, Linux).
     DoublingFromOne,
-    /// Doubles once per round trip; falls to half the receive limit if above it (ns-2 `slow_increase_` 0).
+    /// The rate doubles once per round trip. If it is above the receive limit, it falls to half of that (ns-2
+    /// `slow_increase_` 0).
     Stepwise,
-    /// As `stepwise`, with each step spread over the packets of a round trip (ns-2 `slow_increase_` 1).
+    /// The rate doubles once per round trip, in steps spread over the packets of a round trip. If it is above the
+    /// receive limit, it falls to half of that (ns-2 `slow_increase_` 1).
     Spread,
 }
 
@@ -288,10 +299,10 @@ pub enum SlowStart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Increase {
-    /// Immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
+    /// The rate grows immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
-    /// By one packet per round trip in each round trip, up to the rate of the equation and the receive limit, which is
-    /// at least one packet per round trip (ns-2).
+    /// The rate grows by one packet per round trip in each round trip, up to the rate of the equation and the receive
+    /// limit. That limit is at least one packet per round trip (ns-2).
     PacketPerRtt,
 }
 
@@ -299,12 +310,13 @@ pub enum Increase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReceiveLimit {
-    /// Twice the maximum reported in two round trips; data-limited periods do not lower it (RFC 5348 section 4.3).
+    /// The limit is twice the maximum receive rate reported in the last two round trips; data-limited periods do not
+    /// lower it (RFC 5348 section 4.3).
     RecentMaximum,
-    /// Twice the rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
+    /// The limit is twice the receive rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
     Last,
-    /// 1.5 times the rate of the last report, or once that rate if it reports a new loss; twice that rate before the
-    /// first loss (ns-2 `conservative_`).
+    /// The limit is 1.5 times the receive rate of the last report, or once that rate if the report contains a new loss.
+    /// Before the first loss it is twice that rate (ns-2 `conservative_`).
     Conservative,
 }
 
@@ -312,11 +324,14 @@ pub enum ReceiveLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Nofeedback {
-    /// After `max(4R, 2s/X)` (RFC 5348 section 4.3).
+    /// The timer expires after `max(4R, 2s/X)`, with R the round-trip time, s the segment size and X the rate (RFC 5348
+    /// section 4.3).
     FourRtt,
-    /// After `max(4R, 200 ms, 2s/X)`; 2 s before the first report (Linux).
+    /// The timer expires after `max(4R, 200 ms, 2s/X)`, with R the round-trip time, s the segment size and X the rate;
+    /// before the first report, after 2 s (Linux).
     FourRttBounded,
-    /// After `max(2R, 2s/X)`, with X from before the report (ns-2).
+    /// The timer expires after `max(2R, 2s/X)`, with R the round-trip time, s the segment size and X the rate before
+    /// the report (ns-2).
     TwoRtt,
 }
 
@@ -344,17 +359,19 @@ pub enum Idle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Pacing {
-    /// `t_ipi` = s / X after the nominal time of the previous packet, with the current rate X; unused permissions are
-    /// kept for a round trip (RFC 5348 section 4.6). If several packets are due per `t_gran`, they are sent together.
+    /// A packet is due s / X after the nominal time of the previous packet, with segment size s and the current rate X.
+    /// Unused permissions are kept for a round trip (RFC 5348 section 4.6). If several packets are due per `t_gran`,
+    /// they are sent together.
     Nominal,
-    /// A timer set at each packet and not changed by later rates; reports in slow start and the nofeedback timer permit
-    /// a packet immediately; one unused permission is kept (ns-2).
+    /// A packet is due when a timer expires that the previous packet set; later rates do not change the timer. Reports
+    /// in slow start and the nofeedback timer permit a packet immediately. One unused permission is kept (ns-2).
     Timer,
-    /// `t_ipi` = s / X after the nominal time of the previous packet, with segment size s and rate X from before it;
-    /// unused permissions are kept indefinitely. A packet may be sent half of `t_gran` early; one that must wait is
-    /// sent by a timer that ticks every `t_gran` (Linux).
+    /// A packet is due s / X after the nominal time of the previous packet, with segment size s and rate X from before
+    /// that packet. Unused permissions are kept indefinitely. A packet may be sent half of `t_gran` early; one that
+    /// must wait is sent by a timer that ticks every `t_gran` (Linux).
     Scheduled,
-    /// `t_ipi` = s / X after the previous packet, with the current rate X; unused permissions are not kept.
+    /// A packet is due s / X after the previous packet, with segment size s and the current rate X. Unused permissions
+    /// are not kept.
     Even,
 }
 
@@ -362,14 +379,14 @@ pub enum Pacing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Paced {
-    /// Data of the packet: X and the receive rate are in bytes per second (RFC 5348 sections 4.3 and 4.6). Below one
-    /// packet per four round trips, each received packet counts as a segment of size s.
+    /// A packet counts with its data size: X and the receive rate are in bytes per second (RFC 5348 sections 4.3 and
+    /// 4.6). Below one packet per four round trips, each received packet counts as a segment of size s.
     Bytes,
-    /// The segment size s for any packet, sent or received (RFC 4342 section 5.3; ns-2).
+    /// Any packet, sent or received, counts with the segment size s (RFC 4342 section 5.3; ns-2).
     Packets,
-    /// The segment size s for sent packets, bytes for received ones (the example of RFC 5348 section 4.6 taken
-    /// literally; Linux): small packets after large ones then appear as a low receive rate. Below one packet per four
-    /// round trips, received packets count as s, too.
+    /// Sent packets count with the segment size s, received ones with their bytes (the example of RFC 5348 section 4.6
+    /// taken literally; Linux): small packets after large ones then appear as a low receive rate. Below one packet per
+    /// four round trips, received packets count as s, too.
     Segments,
 }
 

@@ -29,13 +29,14 @@ pub struct PacketUpdate {
 /// New state of a data packet; each is returned once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketOutcome {
-    /// Received.
+    /// The packet was received without an ECN mark.
     Received,
-    /// Received with Congestion Experienced.
+    /// The packet was received with the ECN mark Congestion Experienced.
     Marked,
-    /// Received before, and a duplicate of it marked (the free cell of the table in RFC 4340 section 11.4.1).
+    /// The packet was received before, and now a duplicate of it with an ECN mark (the free cell of the table in RFC
+    /// 4340 section 11.4.1).
     MarkedLater,
-    /// Lost.
+    /// The packet was lost: it is missing, and three later packets were received.
     Lost,
 }
 

@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tins {
-    /// One tin for all packets.
+    /// One tin (priority class) for all packets.
     Besteffort,
-    /// Eight tins, by the first three bits of the DSCP.
+    /// Eight tins (priority classes), by the first three bits of the DSCP.
     Precedence,
-    /// Three tins: bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, TOS4).
+    /// Three tins (priority classes): bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, TOS4).
     Diffserv3,
-    /// Four tins: bulk (CS1, LE), best effort, video (AF2x, AF3x, AF4x, CS2, CS3, TOS4), voice (EF, VA, CS4 to CS7).
+    /// Four tins (priority classes): bulk (CS1, LE), best effort, video (AF2x, AF3x, AF4x, CS2, CS3, TOS4), voice (EF,
+    /// VA, CS4 to CS7).
     Diffserv4,
-    /// Eight tins, from LE to network control.
+    /// Eight tins (priority classes), from LE to network control.
     Diffserv8,
 }
 

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delay {
-    /// The time that the last departed packet has waited; 0 if the queue is empty (RFC 8033 section 4.3).
+    /// The queueing delay is the time that the last departed packet has waited; 0 if the queue is empty (RFC 8033
+    /// section 4.3).
     Timestamp,
-    /// The waiting bytes divided by the departure rate, which is measured while at least `dq_threshold` bytes wait (RFC
-    /// 8033 section 5.2).
+    /// The queueing delay is computed as the waiting bytes divided by the departure rate. That rate is measured while
+    /// at least `dq_threshold` bytes wait (RFC 8033 section 5.2).
     DequeueRate,
 }
 

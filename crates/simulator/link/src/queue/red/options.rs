@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Capacity of the queue. With `in_bytes`, packets are counted as `mean_packet` bytes each. \[limit_\]
+    /// Capacity of the queue. With `in_bytes`, a capacity of n packets is n times `mean_packet` bytes. \[limit_\]
     pub limit: QueueSize,
     /// Whether the queue and its average are measured in bytes. \[queue_in_bytes_\]
     pub in_bytes: bool,
@@ -87,11 +87,11 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// The arriving packet.
+    /// A full queue drops the arriving packet.
     Tail,
-    /// A packet drawn at random from the waiting packets and the arriving packet.
+    /// A full queue drops a packet drawn at random from the waiting packets and the arriving packet.
     Random,
-    /// The waiting packet that would depart second, as in ns-2.
+    /// A full queue drops the waiting packet that would depart second, as in ns-2.
     Front,
 }
 
@@ -101,9 +101,9 @@ pub enum Victim {
 pub enum Adaptive {
     /// `max_probability` is constant.
     Off,
-    /// Adaptive RED (Floyd, Gummadi and Shenker 2001).
+    /// `max_probability` adapts as in Adaptive RED (Floyd, Gummadi and Shenker 2001).
     Aimd,
-    /// Self-configuring RED (Feng, Kandlur, Saha and Shin 1999).
+    /// `max_probability` adapts as in self-configuring RED (Feng, Kandlur, Saha and Shin 1999).
     Feng,
 }
 

@@ -46,7 +46,7 @@ impl<'a> FromIterator<&'a str> for Names {
     }
 }
 
-/// Names of the numbers in events.
+/// Names of entities, flows and kinds of packets. An [`Event`] has indices instead of names.
 #[derive(Clone, Debug)]
 pub struct EventNames {
     entities: Names,

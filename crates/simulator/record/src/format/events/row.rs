@@ -24,7 +24,7 @@ impl EventKind {
     pub const ALL: [Self; 6] =
         [Self::Drop, Self::Timeout, Self::FastRetransmit, Self::LossEvent, Self::Unsent, Self::Late];
 
-    /// Returns the name in the file.
+    /// Returns the name of this kind of event in `events.arrow`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -52,11 +52,11 @@ pub struct Hop {
 /// Outcome of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraversalOutcome {
-    /// It arrived at the far end.
+    /// The packet arrived at the far end of the link.
     Delivered,
     /// The packet was dropped. With [`DropCause::Host`], it arrived at the far end and the host dropped it.
     Dropped(DropCause),
-    /// It was still on the link when the run ended.
+    /// The packet was still on the link when the run ended.
     InFlight,
 }
 

@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HopId(u64);
 
-/// Names of the numbers in the rows.
+/// Names of link directions, flows and kinds of packets. The rows of `packets.arrow` have numbers instead of names.
 #[derive(Clone, Debug, Default)]
 pub struct PacketNames {
     /// Directions of links, by number.

@@ -269,7 +269,7 @@ pub enum CaptureProblem {
     /// A packet refers to an undescribed interface.
     #[error("the packet refers to interface {0}, which the file does not describe")]
     Interface(u32),
-    /// A time far from that of the first packet.
+    /// The time of a packet is more than 63 years from that of the first packet.
     #[error("the packet's time is more than 63 years from that of the first packet")]
     Time,
 }

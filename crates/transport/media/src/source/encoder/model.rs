@@ -41,12 +41,12 @@ pub struct EncoderCounts {
     pub rate_changes: u64,
     /// Bursts that followed a change of the rate.
     pub bursts: u64,
-    /// Bytes of the frames.
+    /// Bytes of the written frames, without headers.
     pub written_bytes: u64,
-    /// Bytes of the frames in complete windows of `bytes_above_target`.
+    /// Bytes of the written frames in complete windows: consecutive intervals of at least 1 s.
     pub windowed_bytes: f64,
-    /// Bytes above the rate of the transport, in consecutive windows of at least 1 s. The accepted rate counts if the
-    /// transport has none.
+    /// Bytes of the written frames above the target rate of the transport, summed over complete windows: consecutive
+    /// intervals of at least 1 s. Without a target rate, the encoder's rate is used.
     pub bytes_above_target: f64,
 }
 
@@ -117,7 +117,7 @@ impl Encoder {
         self.counts
     }
 
-    /// Counts from zero again.
+    /// Resets the counts to zero.
     pub fn restart_counts(&mut self) {
         (self.counts, self.window) = (EncoderCounts::default(), Window::default());
     }

@@ -33,7 +33,8 @@ pub struct DtlsOptions {
     /// Time until the first retransmission of a handshake message; it doubles each time. RFC 9147 section 5.8.2
     /// recommends 1000 ms, or less if the round trip is known to be short. Real-time media needs a shorter time.
     pub first_retransmission: Duration,
-    /// Timeout of a handshake. A peer that opens a session must also send its first packet in this time.
+    /// Time after which a handshake fails, from its start. A peer that opens a session must also send its first packet
+    /// of data within this time from the start of the handshake.
     pub handshake_timeout: Duration,
     /// Maximum number of sessions.
     pub sessions: usize,

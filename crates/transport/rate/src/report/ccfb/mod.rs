@@ -33,16 +33,17 @@ const PADDING: u8 = 1 << 5;
 const HEADER_BYTES: usize = 8;
 const TIMESTAMP_BYTES: usize = 4;
 
-/// Meaning of the field `num_reports`.
+/// Meaning of the field `num_reports` of a block in a feedback packet of RFC 8888.
 ///
 /// RFC 8888 section 3.1 says that a block covers the packets "`begin_seq` to `begin_seq+num_reports` inclusive", and
 /// also that a block with `num_reports` 0 covers no packet. Implementations differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NumReports {
-    /// Number of packets. libwebrtc, pion and webrtc-rs write and read it.
+    /// The field contains the number of packets. libwebrtc, pion and webrtc-rs write and read this form.
     #[default]
     Count,
-    /// Number of packets minus one. Ericsson's SCReAM writes and reads it. A block cannot be empty.
+    /// The field contains the number of packets minus one. Ericsson's SCReAM writes and reads this form. A block cannot
+    /// be empty.
     LastOffset,
 }
 
