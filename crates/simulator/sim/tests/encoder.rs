@@ -34,7 +34,13 @@ send_queue = {{ kind = "fifo", limit = "1000packets" }}
 /// Each captured frame is written or skipped, and only complete frames are displayed.
 #[test]
 fn rfc8593_4_captured_frames_are_written_or_skipped() {
-    for transport in ["kind = \"scream2\"", "kind = \"tfrc\"", "kind = \"udpm\"", "kind = \"dccp\", ccid = 3"] {
+    for transport in [
+        "kind = \"scream2\"",
+        "kind = \"prague\", ecn = true",
+        "kind = \"tfrc\"",
+        "kind = \"udpm\"",
+        "kind = \"dccp\", ccid = 3",
+    ] {
         for (keys, skips) in [("lifetime = \"10s\"", false), ("skip_above = \"200ms\"", true)] {
             let flow = run(transport, keys);
             let (encoder, frames) = (flow.encoder.as_ref().unwrap(), &flow.frames[&MediaKind::Video]);

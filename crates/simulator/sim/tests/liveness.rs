@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// All controllers except UDDJ, which starves some of its senders without losses: it treats any growth of a delay as
 /// congestion (`docs/src/clocks-survey.md`).
-const TRANSPORTS: [(&str, &str); 20] = [
+const TRANSPORTS: [(&str, &str); 22] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
@@ -33,6 +33,8 @@ const TRANSPORTS: [(&str, &str); 20] = [
     ("scream2", "kind = \"scream2\""),
     ("scream2 ericsson", "kind = \"scream2\", controller = { version = \"ericsson-2026-07\" }"),
     ("scream2 libwebrtc", "kind = \"scream2\", controller = { version = \"libwebrtc-2026-07\" }"),
+    ("prague", "kind = \"prague\", ecn = true"),
+    ("prague frames", "kind = \"prague\", ecn = true, controller = { mode = \"frames\" }"),
     ("ccid 254", "kind = \"dccp\", ccid = 254"),
 ];
 

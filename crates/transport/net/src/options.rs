@@ -11,10 +11,10 @@ use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Reg
 
 /// CCID of each controller of connections. CCIDs from 248 on are experimental (RFC 4340 section 19.5), and both ends
 /// must agree on them; scenarios use 248 to 250 and 252 to 254 for the same controllers. There are fewer numbers than
-/// controllers. `none` and `spacing-fixed`, whose receivers send no reports, share a CCID, and so do `scream2` and `gcc`,
-/// whose receivers send the same reports: the sender alone decides. `rap` and `nada` share one, too, but a receiver of
+/// controllers. `none` and `spacing-fixed`, whose receivers send no reports, share a CCID, and so do `scream2`, `gcc` and
+/// `prague`, whose receivers send the same reports: the sender alone decides. `rap` and `nada` share one, too, but a receiver of
 /// one does not report what a sender of the other needs.
-const CCIDS: [(&str, u8); 13] = [
+const CCIDS: [(&str, u8); 14] = [
     ("tcp-like", 2),
     ("tfrc", 3),
     ("tfrc-sp", 4),
@@ -23,6 +23,7 @@ const CCIDS: [(&str, u8); 13] = [
     ("tfrc-filtered", 250),
     ("scream2", 251),
     ("gcc", 251),
+    ("prague", 251),
     ("spacing-fixed", 252),
     ("none", 252),
     ("spacing-equation", 253),
@@ -139,7 +140,7 @@ impl Options {
 
     /// Selects the controller of both directions by its name in scenarios. The default is `tfrc`. Controllers
     /// without a CCID of an RFC (`none`, `udpm`, `spacing`, ...) are experimental, and both ends must select the same.
-    /// `none` and `spacing-fixed` count as the same, and so do `scream2` and `gcc`.
+    /// `none` and `spacing-fixed` count as the same, and so do `scream2`, `gcc` and `prague`.
     ///
     /// # Errors
     ///
@@ -245,7 +246,8 @@ mod tests {
             kinds.entry(number).or_default().push(kind);
         }
         kinds.retain(|_, kinds| kinds.len() > 1);
-        let shared = [(251, vec!["scream2", "gcc"]), (252, vec!["spacing-fixed", "none"]), (254, vec!["rap", "nada"])];
+        let shared =
+            [(251, vec!["scream2", "gcc", "prague"]), (252, vec!["spacing-fixed", "none"]), (254, vec!["rap", "nada"])];
         assert_eq!(kinds, BTreeMap::from(shared));
         let unknown = Options::insecure().with_controller("cubic").unwrap_err();
         assert!(unknown.message.contains("tfrc-sp"), "{}", unknown.message);

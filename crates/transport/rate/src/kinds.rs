@@ -102,6 +102,7 @@ controllers! {
     "nada" => Nada(crate::nada::NadaOptions, crate::nada::NadaSender, crate::nada::NadaReceiver),
     "gcc" => Gcc(crate::gcc::GccOptions, crate::gcc::GccSender, crate::gcc::GccReceiver),
     "scream2" => Scream2(crate::scream2::Scream2Options, crate::scream2::Scream2Sender, crate::scream2::Scream2Receiver),
+    "prague" => Prague(crate::prague::PragueOptions, crate::prague::PragueSender, crate::prague::PragueReceiver),
 }
 
 impl ControllerOptions {

@@ -18,6 +18,7 @@ mod loss_filter;
 mod nada;
 mod none;
 mod one_way;
+mod prague;
 mod rap;
 mod report;
 mod scream2;
@@ -45,6 +46,7 @@ pub use loss_filter::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};
 pub use nada::{NadaOptions, NadaReceiver, NadaSender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
 pub use one_way::{ClockTracker, OneWayDelay};
+pub use prague::{PragueMode, PragueOptions, PragueReceiver, PragueSender};
 pub use rap::{RapOptions, RapReceiver, RapSender};
 pub use report::{
     Arrival, CcfbBlock, CcfbError, CcfbLog, CcfbPacket, Feedback, LossForm, LossInterval, Losses, NumReports, Own,

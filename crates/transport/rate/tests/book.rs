@@ -142,6 +142,11 @@ fn gcc() {
 }
 
 #[test]
+fn prague() {
+    compare("prague", &[include_str!("../../../../docs/src/rate/prague.md")], &[]);
+}
+
+#[test]
 fn spacing_fixed() {
     compare("spacing-fixed", &[include_str!("../../../../docs/src/rate/spacing-fixed.md")], &[]);
 }

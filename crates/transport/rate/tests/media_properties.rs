@@ -15,17 +15,22 @@ const MAX_BPS: u64 = 2_000_000;
 fn controllers() -> impl Strategy<Value = (ControllerOptions, u64)> {
     let kinds = vec![
         ("nada", None, 1),
-        ("gcc", Some("gcc-2026"), 3),
-        ("gcc", Some("draft-02"), 3),
-        ("scream2", Some("draft-01"), 6),
-        ("scream2", Some("ericsson-2026-07"), 6),
-        ("scream2", Some("libwebrtc-2026-07"), 6),
+        ("gcc", Some(("version", "gcc-2026")), 3),
+        ("gcc", Some(("version", "draft-02")), 3),
+        ("scream2", Some(("version", "draft-01")), 6),
+        ("scream2", Some(("version", "ericsson-2026-07")), 6),
+        ("scream2", Some(("version", "libwebrtc-2026-07")), 6),
+        ("prague", Some(("mode", "rate")), 1),
+        ("prague", Some(("mode", "frames")), 1),
     ];
-    prop::sample::select(kinds).prop_map(|(kind, version, factor)| {
+    prop::sample::select(kinds).prop_map(|(kind, variant, factor)| {
         let mut options = serde_json::to_value(ControllerOptions::preset(kind, Dialect::Rfc).unwrap()).unwrap();
         options.as_object_mut().unwrap().remove("kind");
-        if let Some(version) = version {
-            options["version"] = version.into();
+        if let Some((key, value)) = variant {
+            options[key] = value.into();
+        }
+        if kind == "prague" {
+            options["classic_ecn_fallback"] = true.into();
         }
         options["max_rate"] = serde_json::json!(format!("{MAX_BPS}bps"));
         let options = ControllerOptions::deserialize(kind, options).unwrap();

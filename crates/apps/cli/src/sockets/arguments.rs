@@ -21,10 +21,10 @@ pub(crate) struct EndpointOptions {
     pub(crate) insecure: bool,
     /// Rate controller of the connection. tfrc: smooth rate of the TCP throughput equation. tcp-like: congestion window
     /// as in TCP with SACK. tfrc-sp: tfrc for small packets. Experimental controllers, which both endpoints must set:
-    /// scream2, nada and gcc (SCReAM v2, NADA of RFC 8698 and Google Congestion Control, for live media), udpm (the
-    /// receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the rate),
-    /// spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none (no
-    /// rate control). KEY=VALUE sets a key that the controller has in a scenario, such as `udpm,levels=5` for five
+    /// scream2, nada, gcc and prague (SCReAM v2, NADA of RFC 8698, Google Congestion Control and Prague, for live media),
+    /// udpm (the receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the
+    /// rate), spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none
+    /// (no rate control). KEY=VALUE sets a key that the controller has in a scenario, such as `udpm,levels=5` for five
     /// rates [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,

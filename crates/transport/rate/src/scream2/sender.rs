@@ -10,9 +10,8 @@ use super::window::{Progress, Reduction, Window};
 use crate::contract::{CongestionEvents, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::one_way::FloorLine;
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Flight, MissingReports, Pacer, PacketOutcome};
+use crate::toolbox::{Flight, MissingReports, Outstanding, Pacer, PacketOutcome};
 use headway_units::{Bytes, Duration, Ecn, Instant, Rate};
-use std::collections::VecDeque;
 
 /// Maximum number of packets in flight that are recorded.
 const CAPACITY: usize = 1 << 14;
@@ -47,10 +46,8 @@ pub struct Scream2Sender {
     frames: Frames,
     /// Packet of the last query.
     next: Next,
-    /// Numbers and sizes of the data packets above the greatest number acknowledged.
-    unacknowledged: VecDeque<(u64, f64)>,
-    in_flight: f64,
-    /// Maximum of `in_flight` in this interval and the previous one, and the start of this one.
+    outstanding: Outstanding,
+    /// Maximum of the bytes in flight in this interval and the previous one, and the start of this one.
     peaks: [f64; 2],
     round: Instant,
     started: Instant,
@@ -82,8 +79,7 @@ impl Scream2Sender {
             acknowledged: (0.0, None, None),
             frames: Frames::new(&rules),
             next: Next::default(),
-            unacknowledged: VecDeque::new(),
-            in_flight: 0.0,
+            outstanding: Outstanding::new(CAPACITY),
             peaks: [0.0; 2],
             round: context.now,
             started: context.now,
@@ -121,19 +117,13 @@ impl Scream2Sender {
         let interval_s = if self.rules.peak_per_rtt { srtt_s } else { 0.0 };
         let is_over = now.since(self.round).as_secs_f64() >= interval_s.max(self.rules.peak_interval_s);
         if is_over && now.since(self.started).as_secs_f64() >= self.rules.first_peak_s {
-            self.peaks = [self.in_flight, self.peaks[0]];
+            self.peaks = [self.in_flight(), self.peaks[0]];
             self.round = now;
         }
     }
 
-    /// Removes the packets up to `acknowledged`, lost ones too, and returns their bytes.
-    fn acknowledge(&mut self, acknowledged: u64) -> f64 {
-        let mut bytes = 0.0;
-        while let Some((_, size)) = self.unacknowledged.pop_front_if(|(number, _)| *number <= acknowledged) {
-            bytes += size;
-        }
-        self.in_flight = if self.unacknowledged.is_empty() { 0.0 } else { (self.in_flight - bytes).max(0.0) };
-        bytes
+    const fn in_flight(&self) -> f64 {
+        self.outstanding.bytes() as f64
     }
 
     /// Returns the time from a packet that is sent now to the next one, in s.
@@ -181,7 +171,7 @@ fn ticks(at: Instant) -> u128 {
 impl SenderHalf for Scream2Sender {
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         self.next = *next;
-        if !self.reports.are_missing() && self.in_flight > 0.0 && self.in_flight >= self.window.max_in_flight() {
+        if !self.reports.are_missing() && self.in_flight() > 0.0 && self.in_flight() >= self.window.max_in_flight() {
             return Permit::Blocked;
         }
         self.pacer.permit(now)
@@ -201,13 +191,8 @@ impl SenderHalf for Scream2Sender {
             if self.frames.on_send(now, &self.next, self.window.target_bps()) {
                 self.window.on_frame(self.frames.divisor());
             }
-            if self.unacknowledged.len() >= CAPACITY {
-                let removed = self.unacknowledged.pop_front();
-                self.in_flight -= removed.map_or(0.0, |(_, size)| size);
-            }
-            self.unacknowledged.push_back((sending.number, size));
-            self.in_flight += size;
-            self.peaks[0] = self.peaks[0].max(self.in_flight);
+            self.outstanding.send(sending.number, size as u64);
+            self.peaks[0] = self.peaks[0].max(self.in_flight());
             self.pacer.on_send(now, self.gap_s(now, size));
             self.reports.on_send(now);
         }
@@ -255,12 +240,12 @@ impl SenderHalf for Scream2Sender {
         }
         progress.delays = self.delays();
         progress.max_in_flight = self.peak();
-        progress.bytes = self.acknowledge(feedback.acknowledged);
+        progress.bytes = self.outstanding.acknowledge(feedback.acknowledged) as f64;
         self.acknowledged.0 += progress.bytes;
         progress.acknowledged_bps = self.acknowledged.2;
         progress.hold_s = self.hold_s.unwrap_or_default();
         progress.rtt_falls = self.rtt.falls();
-        if self.reports.on_report(now, feedback.rtt_sample, !self.unacknowledged.is_empty()) {
+        if self.reports.on_report(now, feedback.rtt_sample, !self.outstanding.is_empty()) {
             self.pacer.bring_forward(now);
         }
         let Some(srtt_s) = self.rtt.get() else { return };
@@ -279,8 +264,8 @@ impl SenderHalf for Scream2Sender {
         }
         self.flight.clear();
         self.late_losses.clear();
-        self.unacknowledged.clear();
-        (self.in_flight, self.peaks) = (0.0, [0.0; 2]);
+        self.outstanding.clear();
+        self.peaks = [0.0; 2];
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

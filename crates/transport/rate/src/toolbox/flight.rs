@@ -24,6 +24,8 @@ pub struct PacketUpdate {
     pub outcome: PacketOutcome,
     /// Arrival time by the receiver's clock, if reported.
     pub arrived: Option<Instant>,
+    /// ECN field on arrival, if reported.
+    pub ecn: Option<Ecn>,
 }
 
 /// New state of a data packet; each is returned once.
@@ -107,7 +109,7 @@ impl Flight {
         &mut self,
         place: usize,
         marked: bool,
-        arrived: Option<Instant>,
+        (arrived, ecn): (Option<Instant>, Option<Ecn>),
         on_update: &mut impl FnMut(PacketUpdate),
     ) {
         let Some(sent) = self.packets.get_mut(place) else { return };
@@ -120,7 +122,7 @@ impl Flight {
         sent.state = if marked { Arrival::Marked } else { Arrival::Received };
         if sent.data {
             let (number, size) = (self.first.wrapping_add(place as u64), Bytes::new(sent.size.into()));
-            on_update(PacketUpdate { number, sent: sent.at, size, outcome, arrived });
+            on_update(PacketUpdate { number, sent: sent.at, size, outcome, arrived, ecn });
         }
     }
 
@@ -132,8 +134,9 @@ impl Flight {
             let start = end - run.packets.min(end as u64) as usize;
             if run.arrival != Arrival::NotReceived && start < end {
                 self.received_end = self.received_end.max(end);
-                (start..end)
-                    .for_each(|place| self.mark_received(place, run.arrival == Arrival::Marked, None, &mut on_update));
+                (start..end).for_each(|place| {
+                    self.mark_received(place, run.arrival == Arrival::Marked, (None, None), &mut on_update)
+                });
             }
             end = start;
             if end == 0 {
@@ -155,7 +158,7 @@ impl Flight {
             if let TimedArrival::Received { ecn, before } = arrival {
                 self.received_end = self.received_end.max(place + 1);
                 let arrived = before.and_then(|before| report.clock.checked_sub(before));
-                self.mark_received(place, *ecn == Ecn::Ce, arrived, &mut on_update);
+                self.mark_received(place, *ecn == Ecn::Ce, (arrived, Some(*ecn)), &mut on_update);
             }
         }
         self.settle(&mut on_update);
@@ -172,7 +175,8 @@ impl Flight {
         for (place, sent) in self.packets.drain(..third).enumerate() {
             if sent.data && sent.state == Arrival::NotReceived {
                 let (number, size) = (self.first.wrapping_add(place as u64), Bytes::new(sent.size.into()));
-                on_update(PacketUpdate { number, sent: sent.at, size, outcome: PacketOutcome::Lost, arrived: None });
+                let (outcome, arrived, ecn) = (PacketOutcome::Lost, None, None);
+                on_update(PacketUpdate { number, sent: sent.at, size, outcome, arrived, ecn });
             }
         }
         self.first = self.first.wrapping_add(third as u64);

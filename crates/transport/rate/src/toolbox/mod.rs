@@ -9,12 +9,14 @@
 
 mod flight;
 mod missing_reports;
+mod outstanding;
 mod pacer;
 mod rto;
 mod silence;
 
 pub use flight::{Flight, PacketOutcome, PacketUpdate};
 pub(crate) use missing_reports::MissingReports;
+pub(crate) use outstanding::Outstanding;
 pub(crate) use pacer::Fine;
 pub use pacer::Pacer;
 pub use rto::{Rto, RtoRules};
