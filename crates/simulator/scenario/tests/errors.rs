@@ -1313,7 +1313,7 @@ fn errors_of_keys_of_other_kinds_or_versions_name_their_place() {
         ("{ kind = \"tcp-reno\", partial_ack_timer = \"impatient\" }", "it is a key of tcp-newreno, tcp-jtcp"),
         (
             "{ kind = \"tcp-newreno\", expert = { rack_window = true } }",
-            "it is a key of tcp-sack, tcp-cubic, tcp-westwood, tcp-vegas, tcp-dctcp, tcp-veno, tcp-bic",
+            "it is a key of tcp-sack, tcp-cubic, tcp-westwood, tcp-vegas, tcp-dctcp, tcp-prague, tcp-veno, tcp-bic",
         ),
         (
             "{ kind = \"tcp-reno\", ecn = true, ecn_least_window = 2 }",
