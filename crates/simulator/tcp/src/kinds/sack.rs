@@ -183,7 +183,7 @@ impl Board {
             || self.board.lost_below(threshold) > state.una
             || state.rules.sack.rack_window && state.times.is_lost(state.una, self.board.highest() - 1);
         let marked = state.last_cut == Cut::Ecn;
-        let again = state.una == 1 || G::REDUCES_AFTER_MARK && marked;
+        let again = state.una == 1 || marked;
         if !lost || (state.una < state.recover && !again) {
             return;
         }

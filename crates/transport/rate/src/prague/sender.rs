@@ -187,7 +187,7 @@ impl PragueSender {
         if bleached {
             self.ecn = Ecn::NotEct;
         }
-        if packets == 0 { self.mtu } else { bytes / packets }
+        bytes.checked_div(packets).unwrap_or(self.mtu)
     }
 }
 
@@ -278,12 +278,13 @@ impl SenderHalf for PragueSender {
             Some(Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX)))
         };
         let sending = self.control.rate();
-        let mut status = Status::default();
-        status.pacing_rate = rate(sending);
-        status.target_rate = rate(self.frames.as_ref().map_or(sending, |frames| frames.mean_rate(sending)));
-        status.window = Some(Bytes::new(self.window()));
-        status.rtt = self.control.srtt_us().map(Duration::from_micros);
-        status
+        Status {
+            pacing_rate: rate(sending),
+            target_rate: rate(self.frames.as_ref().map_or(sending, |frames| frames.mean_rate(sending))),
+            window: Some(Bytes::new(self.window())),
+            rtt: self.control.srtt_us().map(Duration::from_micros),
+            ..Status::default()
+        }
     }
 }
 

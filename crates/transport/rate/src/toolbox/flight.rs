@@ -135,7 +135,7 @@ impl Flight {
             if run.arrival != Arrival::NotReceived && start < end {
                 self.received_end = self.received_end.max(end);
                 (start..end).for_each(|place| {
-                    self.mark_received(place, run.arrival == Arrival::Marked, (None, None), &mut on_update)
+                    self.mark_received(place, run.arrival == Arrival::Marked, (None, None), &mut on_update);
                 });
             }
             end = start;

@@ -33,7 +33,7 @@ options! {
 
 #[derive(Clone, Debug)]
 enum Model {
-    V1(V1),
+    V1(Box<V1>),
     V3(Box<V3>),
 }
 
@@ -72,7 +72,7 @@ impl Growth for Bbr {
 
     fn new(rules: &Rules, options: &Self::Options) -> Self {
         let model = match options.version {
-            BbrVersion::V1Linux => Model::V1(V1::new(rules.segment.count())),
+            BbrVersion::V1Linux => Model::V1(Box::new(V1::new(rules.segment.count()))),
             BbrVersion::V3 => {
                 let offload = rules.segmentation_offload.is_some();
                 Model::V3(Box::new(V3::new(rules.payload().count(), rules.initial_window_segments(), offload)))

@@ -460,7 +460,7 @@ fn case_10_probe_rtt() {
 /// Case 11: a silence of more than 5 s replaces ProbeRTT.
 #[test]
 fn case_11_a_silence_replaces_probe_rtt() {
-    let path = Path { writes: |t| if t < 1.0 || t > 7.0 { 30 } else { 0 }, seconds: 10, ..Path::default() };
+    let path = Path { writes: |t| if (1.0..=7.0).contains(&t) { 0 } else { 30 }, seconds: 10, ..Path::default() };
     let holds = |points: &[Point]| {
         let later = points.iter().find(|point| point.bbr.state == State::ProbeRtt && point.t < 10.0);
         require(points.iter().any(|point| point.t > 9.5) && later.is_none(), || "ProbeRTT".into())
