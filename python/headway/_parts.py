@@ -95,6 +95,7 @@ class Link(Part):
         jitter: Mapping[str, Value] | None = None,
         reorder: Mapping[str, Value] | None = None,
         duplicate: Mapping[str, Value] | None = None,
+        ecn: str | None = None,
         reverse: Mapping[str, Value] | None = None,
         changes: Sequence[Mapping[str, Value]] | None = None,
     ) -> None:

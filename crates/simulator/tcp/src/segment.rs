@@ -122,7 +122,7 @@ const COUNTS: u32 = 1 << 31;
 
 /// Packets with each ECN field that a sink received, as reported by accurate ECN (RFC 9768). The counters wrap.
 ///
-/// They stand for the counter of CE packets in the field ACE and for the byte counters of the AccECN option (section
+/// They replace the counter of CE packets in the field ACE and the byte counters of the AccECN option (section
 /// 3.2.1), since all segments of a connection have one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnCounts {
