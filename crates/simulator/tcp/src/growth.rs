@@ -103,9 +103,9 @@ pub(crate) trait Growth {
     /// Is notified that sending resumes after `silence` with nothing in flight.
     fn resumed(&mut self, _silence: Duration) {}
 
-    /// Is notified that the SYN was acknowledged after `rtt`, and that `window` was set. This and the following events
+    /// Is notified that the SYN was acknowledged after `rtt`, if this time is known, and that `window` was set. This and the following events
     /// come from the recovery `rack-tlp` only.
-    fn opened(&mut self, _window: &mut Window, _now: Instant, _rtt: Duration) {}
+    fn opened(&mut self, _window: &mut Window, _now: Instant, _rtt: Option<Duration>) {}
 
     /// Is notified that a segment is about to be sent with nothing in flight. `app_limited`: the application had
     /// nothing to send before.

@@ -376,9 +376,14 @@ impl Rules {
     /// Returns the keys without effect, given the values of other keys.
     pub(crate) fn unused(&self) -> Vec<OptionError> {
         let with_ecn = |key| unused_unless(self.ecn, key, "ecn = true");
+        let by_duplicates = |key| unused_unless(self.sack.pipe != Pipe::RackTlp, key, "another pipe than \"rack-tlp\"");
         let with_delay = |key| unused_unless(self.delayed_ack.is_some(), key, "delayed_ack");
         [
             unused_unless(self.paced || self.segmentation_offload.is_none(), "segmentation_offload", "paced = true"),
+            by_duplicates("rack"),
+            by_duplicates("rack_window"),
+            by_duplicates("keep_sack_after_timeout"),
+            by_duplicates("limited_transmit"),
             with_ecn("ecn_on_retransmission"),
             with_ecn("ecn_least_window"),
             with_delay("quick_acks"),
@@ -419,6 +424,9 @@ impl Rules {
                 return fail(key, "0B is out of range: at least 1B".into());
             }
         }
+        if self.sack.pipe == Pipe::RackTlp && self.sack.sack_blocks == 0 {
+            return fail("sack_blocks", "0 leaves pipe = \"rack-tlp\" without reports: from 1 to 3".into());
+        }
         if usize::from(self.sack.sack_blocks) > SackBlocks::MAX {
             return fail("sack_blocks", format!("{} is out of range: from 0 to 3", self.sack.sack_blocks));
         }
@@ -451,8 +459,8 @@ impl Rules {
         }
         check_range(
             "segmentation_offload",
-            self.segmentation_offload.unwrap_or_default(),
-            Duration::ZERO..=LONGEST_OVERHEAD,
+            self.segmentation_offload.unwrap_or(LONGEST_OVERHEAD),
+            Duration::from_nanos(1)..=LONGEST_OVERHEAD,
         )?;
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
         if self.paced && !self.overhead.is_zero() {

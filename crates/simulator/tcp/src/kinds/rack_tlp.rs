@@ -17,7 +17,7 @@ use crate::growth::Growth;
 use crate::options::{Restart, Rules};
 use crate::prr::Prr;
 use crate::ranges::Ranges;
-use crate::segment::Segment;
+use crate::segment::{SackBlocks, Segment};
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::{Duration, Instant};
@@ -64,15 +64,14 @@ enum Timer {
 }
 
 /// Window to restore after a spurious recovery.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Undo {
     cwnd: f64,
     ssthresh: f64,
-    /// Time of the first retransmission, until the next acknowledgement of new data.
+    /// Time of the first retransmission.
     first_resent: Option<Instant>,
-    /// Retransmissions, and those of them that were reported as duplicates.
-    resent: u64,
-    duplicates: u64,
+    /// Retransmissions that were not reported as duplicates.
+    resent: Vec<u64>,
 }
 
 /// Tail loss probe in flight.
@@ -122,6 +121,8 @@ pub(crate) struct RackTlp {
     prr: Option<Prr>,
     undo: Option<Undo>,
     probe: Option<Probe>,
+    /// Whether a round trip was measured since the last probe (section 7.3, condition 2).
+    sampled_since_probe: bool,
     timer: Timer,
     /// Start of the retransmission timeout.
     timeout_from: Instant,
@@ -163,6 +164,7 @@ impl Recovery for RackTlp {
             prr: None,
             undo: None,
             probe: None,
+            sampled_since_probe: true,
             timer: Timer::Timeout,
             timeout_from: Instant::ZERO,
             reordering_at: None,
@@ -250,8 +252,8 @@ impl RackTlp {
                 self.in_flight += 1;
                 self.drop_stale_losses();
             }
-            if let Some(undo) = &mut self.undo {
-                undo.resent += 1;
+            if let Some(undo) = self.undo.as_mut().filter(|_| self.phase != Phase::Open) {
+                undo.resent.push(seq);
                 undo.first_resent.get_or_insert(now);
             }
         }
@@ -314,7 +316,10 @@ impl RackTlp {
 
     /// Processes the acknowledgement of the SYN.
     fn open<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
-        let rtt = self.newest.map_or(Duration::ZERO, |newest| newest.rtt);
+        // The acknowledgement of a SYN that was sent twice is ambiguous without timestamps.
+        let by_timestamp = || state.rules.timestamps.then(|| state.now.since(ack.echo));
+        let rtt = self.newest.map(|newest| newest.rtt).or_else(by_timestamp);
+        self.min_rtt = rtt.unwrap_or(Duration::MAX);
         state.accept(ack, true);
         (self.delivery, self.phase, self.newest) = (Delivery::new(), Phase::Open, None);
         (self.undo, self.newly_lost, self.lost_ranges) = (None, 0, 0);
@@ -330,7 +335,15 @@ impl RackTlp {
             self.base += 1;
         }
         self.received.remove_below(ack.seq);
-        for block in ack.sack.iter(ack.seq) {
+        // In the order of numbers, so that an older block does not look like reordering.
+        let mut blocks = [const { 0..0 }; SackBlocks::MAX];
+        let mut count = 0;
+        for (place, block) in blocks.iter_mut().zip(ack.sack.iter(ack.seq)) {
+            *place = block;
+            count += 1;
+        }
+        blocks[..count].sort_unstable_by_key(|block| block.start);
+        for block in blocks.into_iter().take(count) {
             if block.start <= ack.seq || block.end > state.max {
                 continue;
             }
@@ -371,6 +384,7 @@ impl RackTlp {
             }
         } else {
             self.min_rtt = self.min_rtt.min(rtt);
+            self.sampled_since_probe = true;
         }
         let newest = self.newest.map_or(number, |newest| newest.number.max(number));
         self.newest = Some(Newest { number: newest, rtt });
@@ -406,9 +420,9 @@ impl RackTlp {
         }
     }
 
+    /// Ends a recovery. Reports of duplicates may still undo its reduction.
     fn end_recovery(&mut self) {
         self.phase = Phase::Open;
-        self.undo = None;
         // Section 6.2 step 4.
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -472,6 +486,7 @@ impl RackTlp {
         self.newly_lost += 1;
         self.lost_ranges += u64::from(seq != self.last_lost.wrapping_add(1));
         self.last_lost = seq;
+        state.drop_timing();
         let lost = self.delivery.lost(&sent);
         state.growth.segment_lost(&state.window, &lost);
     }
@@ -481,6 +496,7 @@ impl RackTlp {
         if self.phase != Phase::Open || self.waiting == 0 {
             return;
         }
+        let before = state.window.cwnd;
         self.prepare_undo(state);
         state.begin_recovery();
         // ECN has already halved in this round trip if its mark is not yet acknowledged.
@@ -491,7 +507,6 @@ impl RackTlp {
         }
         self.phase = Phase::Recovery;
         self.probe = None;
-        let before = self.undo.map_or(0.0, |undo| undo.cwnd);
         self.prr =
             state.rules.sack.proportional_rate_reduction.then(|| Prr::new(before as u64, state.window.ssthresh as u64));
         // The first retransmission does not wait for the window (RFC 6675 section 5 step 4.3).
@@ -504,30 +519,32 @@ impl RackTlp {
 
     fn prepare_undo<G: Growth>(&mut self, state: &State<G>) {
         let window = state.window;
-        self.undo =
-            Some(Undo { cwnd: window.cwnd, ssthresh: window.ssthresh, first_resent: None, resent: 0, duplicates: 0 });
+        self.undo = Some(Undo { cwnd: window.cwnd, ssthresh: window.ssthresh, first_resent: None, resent: vec![] });
     }
 
     /// Undoes a reduction that was spurious. It ends the recovery; segments declared lost are sent again.
     fn consider_undo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment, duplicate: Option<u64>) {
         let Some(undo) = &mut self.undo else { return };
-        undo.duplicates += u64::from(duplicate.is_some());
-        let mut spurious = undo.resent > 0 && undo.duplicates >= undo.resent;
-        if ack.seq > state.una
-            && let Some(first) = undo.first_resent.take()
-        {
-            spurious |= state.rules.timestamps && ack.echo < first;
-        }
-        if !spurious {
+        let before = undo.resent.len();
+        undo.resent.retain(|&seq| Some(seq) != duplicate);
+        let all_arrived_twice = before > 0 && undo.resent.is_empty();
+        let answers_earlier = state.rules.timestamps
+            && self.phase != Phase::Open
+            && ack.seq > state.una
+            && undo.first_resent.is_some_and(|first| ack.echo < first);
+        if !all_arrived_twice && !answers_earlier {
             return;
         }
         let Undo { cwnd, ssthresh, .. } = *undo;
+        self.undo = None;
         state.window.cwnd = state.window.cwnd.max(cwnd);
         state.window.ssthresh = state.window.ssthresh.max(ssthresh);
         state.last_cut = Cut::Recovered;
         state.reset_back_off();
         self.prr = None;
-        self.end_recovery();
+        if self.phase != Phase::Open {
+            self.end_recovery();
+        }
         state.growth.undone(&mut state.window);
     }
 
@@ -536,6 +553,10 @@ impl RackTlp {
         let fresh = state.nxt < state.end && state.nxt < state.una + state.limit;
         let seq = if fresh { state.nxt } else { state.max - 1 };
         state.nxt = state.nxt.max(seq + 1);
+        if !fresh {
+            state.drop_timing();
+        }
+        self.sampled_since_probe = false;
         self.probe = Some(Probe { end: state.nxt, resent: !fresh });
         self.timeout_from = state.now;
         state.resend(seq);
@@ -612,6 +633,7 @@ impl RackTlp {
     fn may_probe<G: Growth>(&self, state: &State<G>) -> bool {
         self.phase == Phase::Open
             && self.probe.is_none()
+            && self.sampled_since_probe
             && self.in_flight > 0
             && self.waiting == 0
             && self.received.is_empty()
@@ -775,6 +797,35 @@ mod tests {
             assert!(flow.state.window.cwnd < before);
             acked(&mut flow, 220, 6, &[], echo_ms);
             assert_eq!(flow.recovery.phase == Phase::Open && flow.state.window.cwnd >= before, restored);
+        }
+    }
+
+    /// RFC 3522 section 3.2: each acknowledgement answers a retransmission, also of the second loss, which was sent later
+    /// than the first one. So nothing is undone.
+    #[test]
+    fn a_recovery_of_two_losses_is_not_undone() {
+        let mut flow = begun(60);
+        let before = flow.state.window.cwnd;
+        assert!(acked(&mut flow, 200, 1, &[(2, 3), (4, 11)], 100).contains(&1));
+        acked(&mut flow, 210, 1, &[(2, 3), (4, 11)], 100);
+        acked(&mut flow, 300, 3, &[(4, 11)], 200);
+        acked(&mut flow, 400, 11, &[], 300);
+        assert!(flow.state.window.cwnd < before, "{} {before}", flow.state.window.cwnd);
+        assert_eq!((flow.state.counters.fast_recoveries, flow.recovery.undo.is_some()), (1, true));
+    }
+
+    /// RFC 7323 section 4.1: with timestamps, the round trip of a SYN that was sent twice is that of the answered one.
+    #[test]
+    fn a_syn_that_was_sent_twice_is_timed_by_its_timestamp() {
+        for (timestamps, rtt) in [(true, Duration::from_millis(100)), (false, Duration::MAX)] {
+            let mut options = options();
+            options.rules_mut().timestamps = timestamps;
+            let mut flow = Reno::new(&options.rules, &(), &(), Random::new(1, "rack"));
+            flow.write(Instant::ZERO, 10);
+            assert_eq!(sent(&mut flow, 0), [0]);
+            assert_eq!(timed_out(&mut flow), (1000, vec![0]));
+            acked(&mut flow, 1100, 1, &[], 1000);
+            assert_eq!(flow.recovery.min_rtt, rtt);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Cut, State};
 use crate::growth::Growth;
-use crate::options::{EcnEcho, HalvedWindow, Halving, Restart};
+use crate::options::{EcnEcho, HalvedWindow, Halving, Pipe, Restart};
 use crate::segment::Segment;
 use headway_units::Instant;
 
@@ -13,6 +13,8 @@ impl<G: Growth> State<G> {
         let flight = self.flight().saturating_sub(u64::from(self.limited_sent)) as f64;
         match self.rules.halving {
             Halving::Window => window,
+            // RACK detects lost retransmissions, so a recovery may last, and received segments above the hole accumulate.
+            Halving::Flight if self.rules.sack.rack || self.rules.sack.pipe == Pipe::RackTlp => flight.min(window),
             Halving::Flight => flight,
             Halving::Network => flight.min(window),
         }

@@ -6,7 +6,7 @@ mod v3;
 use crate::delivery::{Lost, RateSample};
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
-use crate::options::{Restart, Rules};
+use crate::options::{Pipe, Restart, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant, OptionError, Random};
 use v1::V1;
@@ -64,6 +64,13 @@ impl Growth for Bbr {
                 "true has no effect on tcp-bbr, which defines no response to marks; expected false",
             ));
         }
+        if rules.sack.pipe != Pipe::RackTlp {
+            return Err(OptionError::new("pipe", "tcp-bbr needs the samples of one recovery; expected \"rack-tlp\""));
+        }
+        if rules.sack.proportional_rate_reduction {
+            let message = "true would replace the window of tcp-bbr in a recovery; expected false";
+            return Err(OptionError::new("proportional_rate_reduction", message));
+        }
         if !rules.paced {
             return Err(OptionError::new("paced", "tcp-bbr is always paced; expected true"));
         }
@@ -102,7 +109,7 @@ impl Growth for Bbr {
         }
     }
 
-    fn opened(&mut self, window: &mut Window, now: Instant, rtt: Duration) {
+    fn opened(&mut self, window: &mut Window, now: Instant, rtt: Option<Duration>) {
         match &mut self.model {
             Model::V1(bbr) => bbr.opened(window, now, rtt),
             Model::V3(bbr) => bbr.opened(window, now, rtt),
@@ -123,10 +130,15 @@ impl Growth for Bbr {
     }
 
     fn sampled(&mut self, window: &mut Window, sample: &RateSample, random: &mut Random) -> bool {
-        match &mut self.model {
-            Model::V1(bbr) => bbr.sampled(window, sample, random),
-            Model::V3(bbr) => bbr.sampled(window, sample, random),
+        let (limits, full) = match &mut self.model {
+            Model::V1(bbr) => (bbr.sampled(window, sample, random), bbr.is_full()),
+            Model::V3(bbr) => (bbr.sampled(window, sample, random), bbr.full_bw_reached),
+        };
+        if full {
+            // Observers see the end of Startup as the end of slow start.
+            window.ssthresh = window.ssthresh.min(window.cwnd);
         }
+        limits
     }
 
     fn undone(&mut self, window: &mut Window) {

@@ -40,6 +40,8 @@ const MAX_EXTRA_ACKED_S: f64 = 0.1;
 const EXTRA_ACKED_ROUNDS: u32 = 5;
 /// Pacing interval whose data is one burst: `sk_pacing_shift` 10.
 const BURST_S: f64 = 1.0 / 1024.0;
+/// `GSO_LEGACY_MAX_SIZE` without `MAX_TCP_HEADER`.
+const MAX_BURST_BYTES: f64 = 65_215.0;
 /// `bbr_min_tso_rate`, in bytes per second.
 const PAIR_RATE: f64 = 1.2e6 / 8.0;
 /// `TCP_INIT_CWND`.
@@ -154,13 +156,17 @@ impl V1 {
         self.pacing_rate
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.full_bw_reached
+    }
+
     /// `bbr_init` and `bbr_init_pacing_rate_from_rtt`.
-    pub(crate) fn opened(&mut self, window: &Window, now: Instant, rtt: Duration) {
-        (self.min_rtt, self.min_rtt_at) = (rtt, now);
+    pub(crate) fn opened(&mut self, window: &Window, now: Instant, rtt: Option<Duration>) {
+        (self.min_rtt, self.min_rtt_at) = (rtt.unwrap_or(Duration::MAX), now);
         self.aggregation.since = now;
         self.policer.since = now;
-        let rtt_s = if rtt.is_zero() { 1e-3 } else { rtt.as_secs_f64() };
-        self.pacing_rate = HIGH_GAIN * window.cwnd / rtt_s * MARGIN;
+        // Without a round trip, the initial window is not paced.
+        self.pacing_rate = rtt.map_or(0.0, |rtt| HIGH_GAIN * window.cwnd / rtt.as_secs_f64().max(1e-6) * MARGIN);
     }
 
     /// `bbr_cwnd_event` with CA_EVENT_TX_START.
@@ -347,7 +353,7 @@ impl V1 {
     /// `bbr_tso_segs_goal`.
     fn burst_goal(&self) -> f64 {
         let least = if self.pacing_rate * self.segment < PAIR_RATE { 1.0 } else { 2.0 };
-        (self.pacing_rate * BURST_S).floor().clamp(least, 127.0)
+        (self.pacing_rate * BURST_S).floor().clamp(least, (MAX_BURST_BYTES / self.segment).floor().clamp(2.0, 127.0))
     }
 
     /// `bbr_bdp`.
@@ -427,8 +433,8 @@ impl V1 {
             (self.min_rtt, self.min_rtt_at) = (rtt, sample.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_window(window.cwnd);
             self.mode = Mode::ProbeRtt;
+            self.save_window(window.cwnd);
             self.probe_rtt_done_at = None;
         }
         let probes = self.mode == Mode::ProbeRtt;

@@ -225,12 +225,13 @@ impl V3 {
     }
 
     /// `BBROnInit` and `BBRInitPacingRate` (sections 5.2.1 and 5.6.2), once the round trip of the SYN is known.
-    pub(crate) fn opened(&mut self, window: &Window, now: Instant, rtt: Duration) {
-        (self.min_rtt, self.min_rtt_at) = (rtt, now);
-        (self.probe_rtt_min, self.probe_rtt_min_at) = (rtt, now);
+    pub(crate) fn opened(&mut self, window: &Window, now: Instant, rtt: Option<Duration>) {
+        let least = rtt.unwrap_or(Duration::MAX);
+        (self.min_rtt, self.min_rtt_at) = (least, now);
+        (self.probe_rtt_min, self.probe_rtt_min_at) = (least, now);
         self.extra_acked_since = now;
-        let rtt_s = if rtt.is_zero() { 1e-3 } else { rtt.as_secs_f64() };
-        self.pacing_rate = STARTUP_PACING_GAIN * window.cwnd / rtt_s;
+        // Without a round trip, the initial window is not paced.
+        self.pacing_rate = rtt.map_or(0.0, |rtt| STARTUP_PACING_GAIN * window.cwnd / rtt.as_secs_f64().max(1e-6));
     }
 
     /// `BBRHandleRestartFromIdle` (section 5.4.1).
@@ -315,6 +316,14 @@ impl V3 {
     /// segments in flight count as limited by the application.
     pub(crate) fn sampled(&mut self, window: &mut Window, sample: &RateSample, random: &mut Random) -> bool {
         self.total_delivered = sample.total_delivered;
+        if !sample.recovering
+            && let Some(saved) = self.saved.take()
+            && self.recovering
+        {
+            // `BBRRestoreCwnd` at the end of a recovery (section 5.6.4.4).
+            window.cwnd = window.cwnd.max(saved.cwnd);
+        }
+        self.recovering = sample.recovering;
         self.update_latest_delivery_signals(sample);
         self.update_congestion_signals(sample, window.cwnd);
         self.update_extra_acked(sample, window.cwnd);
@@ -369,10 +378,6 @@ impl V3 {
             }
             self.loss_in_round = false;
         }
-        if self.recovering && !sample.recovering {
-            self.saved = None;
-        }
-        self.recovering = sample.recovering;
     }
 
     /// `BBRUpdateACKAggregation` (section 5.5.9).

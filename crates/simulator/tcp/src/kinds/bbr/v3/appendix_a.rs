@@ -47,7 +47,7 @@ impl Growth for Tested {
     fn settle(&self, cwnd: f64, _reduced: f64) -> f64 {
         cwnd
     }
-    fn opened(&mut self, window: &mut Window, now: Instant, rtt: Duration) {
+    fn opened(&mut self, window: &mut Window, now: Instant, rtt: Option<Duration>) {
         self.bbr.opened(window, now, rtt);
     }
     fn sending(&mut self, window: &mut Window, now: Instant, app_limited: bool, random: &mut Random) {
