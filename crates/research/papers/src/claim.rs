@@ -140,7 +140,8 @@ impl ReadingChecks {
     }
 }
 
-/// A statement and the checks that support it: a contradiction, or a result under other assumptions.
+/// A statement and the checks that support it. The statement describes a contradiction with physics or within the paper
+/// ([`Claim::explain`]), or a result under other assumptions ([`Claim::additional`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explain {
     /// The contradiction, or the other assumptions.

@@ -31,7 +31,7 @@ pub struct UnitBound {
     pub by_priority: BTreeMap<u8, Share>,
     /// Number of transmission opportunities (slots) that carry a packet on time.
     pub used: u64,
-    /// Number of transmission opportunities (slots) that carry no packet on time.
+    /// Number of all other slots. They stay empty: no packet is left that would arrive on time in them.
     pub unused: u64,
 }
 

@@ -52,7 +52,8 @@ pub struct Attacker {
     pub on_path: bool,
     /// Start time of the attack.
     pub start: Instant,
-    /// Stop time of the attack, after the start; `None` for the end of the run.
+    /// Stop time of the attack, since the start of the run and later than [`start`](Self::start); `None` for the end of
+    /// the run.
     pub stop: Option<Instant>,
     /// Attack and its options.
     pub attack: AttackOptions,

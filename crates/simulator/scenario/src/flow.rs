@@ -110,7 +110,8 @@ pub struct Flow {
     pub to: usize,
     /// Start time of the source: fixed, or drawn from a uniform distribution.
     pub start: Start,
-    /// Time after which no new data is sent; after the start.
+    /// Time since the start of the run after which no new data is sent, later than [`start`](Self::start); `None` for
+    /// no limit.
     pub stop: Option<Instant>,
     /// Flow id (`fid_`) in ns-2 traces; `None` for the number of the flow, from 1.
     pub fid: Option<u32>,

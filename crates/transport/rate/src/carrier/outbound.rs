@@ -124,8 +124,9 @@ impl<S: SenderHalf> Outbound<S> {
         self.ledger.upcoming()
     }
 
-    /// Returns whether the packet `next` may be sent now; `next` is `None` if no packet waits. If the packet may not be
-    /// sent, [`Self::poll_timeout`] returns when to ask again.
+    /// Returns whether the packet `next` may be sent now. `next` is `None` if no packet waits; the result is then
+    /// false. If a waiting packet may not be sent, ask again after each report and at the time of
+    /// [`Self::poll_timeout`].
     pub fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.catch_up(now + Duration::from_nanos(1));
         let Some(controller) = &mut self.controller else { return false };

@@ -254,16 +254,26 @@ fn transmit(
     *order += 2;
 }
 
+/// Reason why a case does not hold.
+#[derive(Debug)]
+struct Miss(String);
+
+impl From<&str> for Miss {
+    fn from(reason: &str) -> Self {
+        Self(reason.into())
+    }
+}
+
 /// Asserts that a case holds, and that it does not hold for a broken copy.
-fn case(path: Path, holds: fn(&[Point]) -> Result<(), String>, fault: Fault) {
-    if let Err(reason) = holds(&run(path, Fault::default())) {
+fn case(path: Path, holds: fn(&[Point]) -> Result<(), Miss>, fault: Fault) {
+    if let Err(Miss(reason)) = holds(&run(path, Fault::default())) {
         panic!("{reason}");
     }
     assert!(holds(&run(path, fault)).is_err(), "the broken copy passes");
 }
 
-fn require(holds: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(reason()) }
+fn require(holds: bool, reason: impl FnOnce() -> String) -> Result<(), Miss> {
+    if holds { Ok(()) } else { Err(Miss(reason())) }
 }
 
 /// Returns the states in order, each with the index of its first point.
