@@ -103,8 +103,8 @@ pub(crate) trait Growth {
     /// Is notified that sending resumes after `silence` with nothing in flight.
     fn resumed(&mut self, _silence: Duration) {}
 
-    /// Is notified that the SYN was acknowledged after `rtt`, if this time is known, and that `window` was set. This and the following events
-    /// come from the recovery `rack-tlp` only.
+    /// Is notified that the SYN was acknowledged after `rtt`, if this time is known, and that `window` was set. Only the
+    /// recovery `rack-tlp` reports this event and the following ones.
     fn opened(&mut self, _window: &mut Window, _now: Instant, _rtt: Option<Duration>) {}
 
     /// Is notified that a segment is about to be sent with nothing in flight. `app_limited`: the application had

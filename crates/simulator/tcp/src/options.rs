@@ -6,7 +6,7 @@ use crate::segment::{EcnCounts, SackBlocks};
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Maximum data of one unit of segmentation offload (Linux `GSO_LEGACY_MAX_SIZE`, the 64 KiB of an IP packet).
-const OFFLOADED: Bytes = Bytes::new(65_536);
+pub(crate) const OFFLOADED: Bytes = Bytes::new(65_536);
 /// Maximum window. SACK blocks carry 32-bit numbers, compared within half of this range.
 const MAX_SEGMENTS: u64 = 1 << 30;
 /// Minimum timeout; shorter ones flood the path at each loss. Linux at 1000 Hz has no shorter timer.

@@ -25,7 +25,7 @@ const LEAST: f64 = 2.0;
 /// Units per second at the pacing rate (`sk_pacing_shift` 10).
 const UNITS_PER_SECOND: f64 = 1024.0;
 /// Bytes of data in a buffer: `GSO_LEGACY_MAX_SIZE` without `MAX_TCP_HEADER`.
-const BUFFER: u64 = 65_215;
+pub(crate) const BUFFER: u64 = 65_215;
 pub(crate) const SOON: Duration = Duration::from_millis(1);
 
 /// Segments passed to the network together.

@@ -12,7 +12,14 @@
 //! and the reduction is undone, if its first retransmission answers an earlier transmission (Eifel, RFC 3522, with
 //! `timestamps`) or if each retransmission was reported as a duplicate (D-SACK, RFC 3708).
 
-use crate::delivery::{Delivery, Sent};
+mod flight;
+mod probe;
+mod reordering;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+use crate::delivery::Delivery;
 use crate::growth::Growth;
 use crate::options::{Restart, Rules};
 use crate::prr::Prr;
@@ -20,31 +27,11 @@ use crate::ranges::Ranges;
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
+use flight::Flight;
 use headway_units::{Duration, Instant};
-use std::collections::VecDeque;
-
-/// Time for which a receiver may delay an acknowledgement (`TLP.max_ack_delay`, section 7.2).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
-/// Probe timeout without a round-trip sample (section 7.2).
-const PROBE_WITHOUT_RTT: Duration = Duration::from_secs(1);
-/// Recoveries after which `reo_wnd_mult` returns to 1 (section 6.2 step 4).
-const PERSIST: u32 = 16;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    InFlight,
-    /// Declared lost, and not sent again.
-    Lost,
-    Received,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    sent: Sent,
-    /// Number of the transmission.
-    number: u64,
-    status: Status,
-}
+use probe::Probe;
+use reordering::Reordering;
+use undo::{Undo, reported_duplicate};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -63,26 +50,6 @@ enum Timer {
     Probe,
 }
 
-/// Window to restore after a spurious recovery.
-#[derive(Clone, Debug)]
-struct Undo {
-    cwnd: f64,
-    ssthresh: f64,
-    /// Time of the first retransmission.
-    first_resent: Option<Instant>,
-    /// Retransmissions that were not reported as duplicates.
-    resent: Vec<u64>,
-}
-
-/// Tail loss probe in flight.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    /// One past the highest segment sent when it was sent (`TLP.end_seq`).
-    end: u64,
-    /// Whether it was a retransmission.
-    resent: bool,
-}
-
 /// The segment sent last among those delivered (`RACK.segment`). Transmissions are numbered, so that ties of time need no
 /// other rule.
 #[derive(Clone, Copy, Debug)]
@@ -93,30 +60,15 @@ struct Newest {
 
 #[derive(Clone, Debug)]
 pub(crate) struct RackTlp {
-    /// Segments from number `base`, the first unacknowledged one.
-    entries: VecDeque<Entry>,
-    base: u64,
+    flight: Flight,
     /// Segments reported by SACK.
     received: Ranges,
-    in_flight: u64,
-    /// Transmissions in order: segment and number.
-    order: VecDeque<(u64, u64)>,
-    /// Number of the next transmission.
-    transmissions: u64,
-    /// Lost segments in the order of detection. Those delivered meanwhile are skipped.
-    lost: VecDeque<u64>,
-    /// Segments declared lost and not sent again.
-    waiting: u64,
     delivery: Delivery,
     newest: Option<Newest>,
     min_rtt: Duration,
     /// One past the highest segment delivered (`RACK.fack`).
     highest: u64,
-    reordering_seen: bool,
-    reo_wnd_mult: u32,
-    persist: u32,
-    /// End of the round in which a D-SACK last raised `reo_wnd_mult`.
-    dsack_round: Option<u64>,
+    reordering: Reordering,
     phase: Phase,
     prr: Option<Prr>,
     undo: Option<Undo>,
@@ -144,22 +96,13 @@ impl Recovery for RackTlp {
 
     fn new(_rules: &Rules, _options: &()) -> Self {
         Self {
-            entries: VecDeque::new(),
-            base: 0,
+            flight: Flight::new(),
             received: Ranges::default(),
-            in_flight: 0,
-            order: VecDeque::new(),
-            transmissions: 0,
-            lost: VecDeque::new(),
-            waiting: 0,
             delivery: Delivery::new(),
             newest: None,
             min_rtt: Duration::MAX,
             highest: 0,
-            reordering_seen: false,
-            reo_wnd_mult: 1,
-            persist: 0,
-            dsack_round: None,
+            reordering: Reordering::new(),
             phase: Phase::Open,
             prr: None,
             undo: None,
@@ -199,17 +142,17 @@ impl Recovery for RackTlp {
     }
 
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
-        if self.in_flight >= state.usable() {
+        if self.flight.count >= state.usable() {
             return None;
         }
-        if let Some(&seq) = self.lost.front() {
+        if let Some(seq) = self.flight.first_lost() {
             return Some(seq);
         }
         (state.nxt < state.end && state.nxt < state.una + state.limit).then_some(state.nxt)
     }
 
     fn room<G: Growth>(&self, state: &State<G>) -> u64 {
-        state.usable().saturating_sub(self.in_flight)
+        state.usable().saturating_sub(self.flight.count)
     }
 
     fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
@@ -217,7 +160,7 @@ impl Recovery for RackTlp {
     }
 
     fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
-        if self.in_flight == 0 {
+        if self.flight.count == 0 {
             let app_limited = self.delivery.is_app_limited();
             state.growth.sending(&mut state.window, state.now, app_limited, &mut state.random);
             self.timeout_from = state.now;
@@ -231,53 +174,24 @@ impl Recovery for RackTlp {
 }
 
 impl RackTlp {
-    fn entry(&mut self, seq: u64) -> Option<&mut Entry> {
-        self.entries.get_mut(usize::try_from(seq.checked_sub(self.base)?).ok()?)
-    }
-
     /// Records the transmission of a segment.
     fn record(&mut self, now: Instant, seq: u64, resent: bool) {
-        let sent = self.delivery.sent(now, self.in_flight, resent);
-        let number = self.transmissions;
-        self.transmissions += 1;
-        self.order.push_back((seq, number));
-        let entry = Entry { sent, number, status: Status::InFlight };
-        if !resent {
-            self.entries.push_back(entry);
-            self.in_flight += 1;
-        } else if let Some(known) = self.entry(seq) {
-            let before = std::mem::replace(known, entry).status;
-            if before == Status::Lost {
-                self.waiting -= 1;
-                self.in_flight += 1;
-                self.drop_stale_losses();
-            }
-            if let Some(undo) = self.undo.as_mut().filter(|_| self.phase != Phase::Open) {
-                undo.resent.push(seq);
-                undo.first_resent.get_or_insert(now);
-            }
+        self.flight.send(seq, self.delivery.sent(now, self.flight.count, resent));
+        if let Some(undo) = self.undo.as_mut().filter(|_| resent && self.phase != Phase::Open) {
+            undo.resent(seq, now);
         }
         if let Some(prr) = &mut self.prr {
             prr.out += 1;
         }
     }
 
-    /// Removes the first lost segments that were delivered or sent again.
-    fn drop_stale_losses(&mut self) {
-        while let Some(&seq) = self.lost.front()
-            && self.entry(seq).is_none_or(|entry| entry.status != Status::Lost)
-        {
-            self.lost.pop_front();
-        }
-    }
-
     fn process<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
-        let prior_in_flight = self.in_flight;
+        let prior_in_flight = self.flight.count;
         let window_limited = prior_in_flight >= state.usable();
         let una = state.una;
         let delivered = self.deliver_all(state, ack);
         self.highest = self.highest.max(ack.seq).max(self.received.end().unwrap_or(0));
-        self.drop_stale_losses();
+        self.flight.drop_stale_losses();
         if una == 0 && ack.seq > 0 {
             self.open(state, ack);
             return;
@@ -285,7 +199,7 @@ impl RackTlp {
         let duplicate = reported_duplicate(ack);
         self.consider_undo(state, ack, duplicate);
         self.advance(state, ack, delivered);
-        self.adapt_reordering_window(state, duplicate);
+        self.reordering.adapt(state.una, state.nxt, duplicate.is_some());
         self.detect_losses(state);
         self.finish_probe(state, ack, duplicate, ack.seq > una || delivered > 0);
         let clean = ack.seq > una && self.newly_lost == 0;
@@ -293,7 +207,7 @@ impl RackTlp {
         if let Some(prr) = &mut self.prr
             && delivered > 0
         {
-            state.window.cwnd = prr.window(self.in_flight, delivered, clean) as f64;
+            state.window.cwnd = prr.window(self.flight.count, delivered, clean) as f64;
         }
         if ack.seq > una {
             self.timeout_from = state.now;
@@ -303,12 +217,12 @@ impl RackTlp {
             sample.newly_lost = std::mem::take(&mut self.newly_lost);
             sample.lost_ranges = std::mem::take(&mut self.lost_ranges);
             sample.prior_in_flight = prior_in_flight;
-            sample.in_flight = self.in_flight;
+            sample.in_flight = self.flight.count;
             sample.window_limited = window_limited;
             sample.recovering = self.phase != Phase::Open;
             sample.departs = state.departure();
             if state.growth.sampled(&mut state.window, &sample, &mut state.random) {
-                self.delivery.limit_by_application(self.in_flight);
+                self.delivery.limit_by_application(self.flight.count);
             }
         }
         self.mark_application_limit(state);
@@ -329,10 +243,9 @@ impl RackTlp {
     /// Marks the segments that an acknowledgement delivers. Returns their number.
     fn deliver_all<G: Growth>(&mut self, state: &State<G>, ack: &Segment) -> u64 {
         let before = self.received.total() + state.una;
-        for seq in self.base..ack.seq {
+        for seq in state.una..ack.seq {
             self.deliver(state, seq, ack);
-            self.entries.pop_front();
-            self.base += 1;
+            self.flight.remove_first();
         }
         self.received.remove_below(ack.seq);
         // In the order of numbers, so that an older block does not look like reordering.
@@ -363,17 +276,10 @@ impl RackTlp {
 
     /// Marks a segment as delivered (section 6.2 steps 1 to 3).
     fn deliver<G: Growth>(&mut self, state: &State<G>, seq: u64, ack: &Segment) {
-        let Some(entry) = self.entry(seq) else { return };
-        let Entry { sent, number, status } = *entry;
-        entry.status = Status::Received;
-        match status {
-            Status::InFlight => self.in_flight -= 1,
-            Status::Lost => self.waiting -= 1,
-            Status::Received => return,
-        }
+        let Some((sent, number)) = self.flight.deliver(seq) else { return };
         self.delivery.delivered(state.now, &sent);
         if !sent.resent && seq + 1 < self.highest {
-            self.reordering_seen = true;
+            self.reordering.seen = true;
         }
         self.highest = self.highest.max(seq + 1);
         let rtt = state.now.since(sent.at);
@@ -423,32 +329,28 @@ impl RackTlp {
     /// Ends a recovery. Reports of duplicates may still undo its reduction.
     fn end_recovery(&mut self) {
         self.phase = Phase::Open;
-        // Section 6.2 step 4.
-        self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.reo_wnd_mult = 1;
-        }
+        self.reordering.recovery_ended();
     }
 
-    /// Raises the reordering window once per round with a D-SACK (section 6.2 step 4).
-    fn adapt_reordering_window<G: Growth>(&mut self, state: &State<G>, duplicate: Option<u64>) {
-        if self.dsack_round.is_some_and(|end| state.una >= end) {
-            self.dsack_round = None;
+    /// Undoes a reduction that was spurious. It ends the recovery; segments declared lost are sent again.
+    fn consider_undo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment, duplicate: Option<u64>) {
+        let by_timestamp = state.rules.timestamps && self.phase != Phase::Open && ack.seq > state.una;
+        let echo = by_timestamp.then_some(ack.echo);
+        let Some(undo) = self.undo.take_if(|undo| undo.is_spurious(duplicate, echo)) else { return };
+        undo.restore(&mut state.window);
+        state.last_cut = Cut::Recovered;
+        state.reset_back_off();
+        self.prr = None;
+        if self.phase != Phase::Open {
+            self.end_recovery();
         }
-        if duplicate.is_some() && self.dsack_round.is_none() {
-            self.dsack_round = Some(state.nxt);
-            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
-            self.persist = PERSIST;
-        }
+        state.growth.undone(&mut state.window);
     }
 
     /// Returns the reordering window (section 6.2 step 4).
     fn reordering_window<G: Growth>(&self, state: &State<G>) -> Duration {
         let certain = self.phase != Phase::Open || self.received.total() >= u64::from(state.rules.dupack_threshold);
-        if !self.reordering_seen && certain {
-            return Duration::ZERO;
-        }
-        (self.min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(state.rto.srtt(&state.rules))
+        self.reordering.window(self.min_rtt, state.rto.srtt(&state.rules), certain)
     }
 
     /// Declares segments lost, or sets the time at which the last of them will be (section 6.2 step 5).
@@ -456,33 +358,18 @@ impl RackTlp {
         self.reordering_at = None;
         let Some(newest) = self.newest else { return };
         let window = newest.rtt + self.reordering_window(state);
-        while let Some(&(seq, number)) = self.order.front() {
-            match self.sent_at(seq, number) {
-                None => {}
-                Some(sent) if number < newest.number && sent + window <= state.now => self.lose(state, seq),
-                Some(_) => break,
+        while let Some((seq, number, sent)) = self.flight.oldest() {
+            if number >= newest.number || sent + window > state.now {
+                break;
             }
-            self.order.pop_front();
+            self.lose(state, seq);
         }
-        let earlier = self.order.partition_point(|&(_, number)| number < newest.number);
-        let last = self.order.iter().take(earlier).rev().find_map(|&(seq, number)| self.sent_at(seq, number));
-        self.reordering_at = last.map(|sent| sent + window);
-    }
-
-    /// Returns when a segment was sent by this transmission, if it is still in flight.
-    fn sent_at(&self, seq: u64, number: u64) -> Option<Instant> {
-        let entry = self.entries.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)?;
-        (entry.status == Status::InFlight && entry.number == number).then_some(entry.sent.at)
+        self.reordering_at = self.flight.last_before(newest.number).map(|sent| sent + window);
     }
 
     /// Declares a segment in flight lost.
     fn lose<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
-        let Some(entry) = self.entry(seq) else { return };
-        entry.status = Status::Lost;
-        let sent = entry.sent;
-        self.in_flight -= 1;
-        self.waiting += 1;
-        self.lost.push_back(seq);
+        let Some(sent) = self.flight.lose(seq) else { return };
         self.newly_lost += 1;
         self.lost_ranges += u64::from(seq != self.last_lost.wrapping_add(1));
         self.last_lost = seq;
@@ -493,11 +380,11 @@ impl RackTlp {
 
     /// Starts a recovery if segments were lost outside of one.
     fn respond_to_losses<G: Growth>(&mut self, state: &mut State<G>) {
-        if self.phase != Phase::Open || self.waiting == 0 {
+        if self.phase != Phase::Open || self.flight.waiting == 0 {
             return;
         }
         let before = state.window.cwnd;
-        self.prepare_undo(state);
+        self.undo = Some(Undo::new(state.window));
         state.begin_recovery();
         // ECN has already halved in this round trip if its mark is not yet acknowledged.
         if state.last_cut == Cut::Ecn && !G::REDUCES_AFTER_MARK {
@@ -510,42 +397,11 @@ impl RackTlp {
         self.prr =
             state.rules.sack.proportional_rate_reduction.then(|| Prr::new(before as u64, state.window.ssthresh as u64));
         // The first retransmission does not wait for the window (RFC 6675 section 5 step 4.3).
-        if let Some(&seq) = self.lost.front()
-            && self.in_flight >= state.usable()
+        if let Some(seq) = self.flight.first_lost()
+            && self.flight.count >= state.usable()
         {
             state.resend(seq);
         }
-    }
-
-    fn prepare_undo<G: Growth>(&mut self, state: &State<G>) {
-        let window = state.window;
-        self.undo = Some(Undo { cwnd: window.cwnd, ssthresh: window.ssthresh, first_resent: None, resent: vec![] });
-    }
-
-    /// Undoes a reduction that was spurious. It ends the recovery; segments declared lost are sent again.
-    fn consider_undo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment, duplicate: Option<u64>) {
-        let Some(undo) = &mut self.undo else { return };
-        let before = undo.resent.len();
-        undo.resent.retain(|&seq| Some(seq) != duplicate);
-        let all_arrived_twice = before > 0 && undo.resent.is_empty();
-        let answers_earlier = state.rules.timestamps
-            && self.phase != Phase::Open
-            && ack.seq > state.una
-            && undo.first_resent.is_some_and(|first| ack.echo < first);
-        if !all_arrived_twice && !answers_earlier {
-            return;
-        }
-        let Undo { cwnd, ssthresh, .. } = *undo;
-        self.undo = None;
-        state.window.cwnd = state.window.cwnd.max(cwnd);
-        state.window.ssthresh = state.window.ssthresh.max(ssthresh);
-        state.last_cut = Cut::Recovered;
-        state.reset_back_off();
-        self.prr = None;
-        if self.phase != Phase::Open {
-            self.end_recovery();
-        }
-        state.growth.undone(&mut state.window);
     }
 
     /// Sends a tail loss probe (section 7.3).
@@ -564,15 +420,14 @@ impl RackTlp {
 
     /// Ends the episode of a probe, and reduces the window if the probe repaired a loss (section 7.4.2).
     fn finish_probe<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment, duplicate: Option<u64>, has_news: bool) {
-        let Some(Probe { end, resent }) = self.probe.filter(|probe| ack.seq >= probe.end) else { return };
-        let arrived_twice = duplicate == Some(end - 1);
-        let repaired = resent && !arrived_twice && ack.seq > end;
+        let Some(probe) = self.probe.filter(|probe| ack.seq >= probe.end) else { return };
+        let repaired = probe.has_repaired(ack.seq, duplicate);
         if repaired && self.phase == Phase::Open {
             state.recover = state.max;
             state.halve(Cut::DupAcks);
             state.last_cut = Cut::Recovered;
         }
-        if !resent || arrived_twice || repaired || !has_news {
+        if repaired || !has_news || probe.was_needless(duplicate) {
             self.probe = None;
         }
     }
@@ -586,27 +441,24 @@ impl RackTlp {
             return;
         }
         if self.phase == Phase::Open {
-            self.prepare_undo(state);
+            self.undo = Some(Undo::new(state.window));
         }
         state.time_out();
         state.nxt = state.max;
         self.phase = Phase::Loss;
         let window = self.newest.map_or(Duration::MAX, |newest| newest.rtt + self.reordering_window(state));
-        let first = state.una;
-        for (seq, number) in std::mem::take(&mut self.order) {
-            match self.sent_at(seq, number) {
-                None => {}
-                Some(sent) if seq == first || sent + window <= state.now => self.lose(state, seq),
-                Some(_) => self.order.push_back((seq, number)),
-            }
+        let is_overdue = |&(seq, sent): &(u64, Instant)| seq == state.una || sent + window <= state.now;
+        let overdue: Vec<_> = self.flight.transmissions().filter(is_overdue).collect();
+        for (seq, _) in overdue {
+            self.lose(state, seq);
         }
-        state.window.cwnd = (self.in_flight + 1) as f64;
+        state.window.cwnd = (self.flight.count + 1) as f64;
     }
 
     /// Marks the samples of the segments in flight if the application has nothing to send and the window is open.
     fn mark_application_limit<G: Growth>(&mut self, state: &State<G>) {
-        if state.nxt >= state.end && self.waiting == 0 && self.in_flight < state.usable() {
-            self.delivery.limit_by_application(self.in_flight);
+        if state.nxt >= state.end && self.flight.waiting == 0 && self.flight.count < state.usable() {
+            self.delivery.limit_by_application(self.flight.count);
         }
     }
 
@@ -625,7 +477,8 @@ impl RackTlp {
                 (self.timer, state.retransmit_at) = (Timer::Reordering, at);
             }
         } else if self.may_probe(state) {
-            (self.timer, state.retransmit_at) = (Timer::Probe, timeout_at.min(state.now + self.probe_timeout(state)));
+            let timeout = probe::timeout(state.rto.srtt(&state.rules), self.flight.count);
+            (self.timer, state.retransmit_at) = (Timer::Probe, timeout_at.min(state.now + timeout));
         }
     }
 
@@ -634,244 +487,9 @@ impl RackTlp {
         self.phase == Phase::Open
             && self.probe.is_none()
             && self.sampled_since_probe
-            && self.in_flight > 0
-            && self.waiting == 0
+            && self.flight.count > 0
+            && self.flight.waiting == 0
             && self.received.is_empty()
             && state.una > 0
-    }
-
-    /// Returns the time after which a probe is sent (`TLP_calc_PTO`, section 7.2).
-    fn probe_timeout<G: Growth>(&self, state: &State<G>) -> Duration {
-        let srtt = state.rto.srtt(&state.rules);
-        let base = if srtt.is_zero() { PROBE_WITHOUT_RTT } else { srtt * 2 };
-        if self.in_flight == 1 { base + MAX_ACK_DELAY } else { base }
-    }
-}
-
-/// Returns the segment that the first SACK block reports as received twice (D-SACK, RFC 2883 section 4).
-fn reported_duplicate(ack: &Segment) -> Option<u64> {
-    let mut blocks = ack.sack.iter(ack.seq);
-    let first = blocks.next()?;
-    let within = blocks.next().is_some_and(|second| second.start <= first.start && first.end <= second.end);
-    (first.end <= ack.seq || within).then_some(first.start)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kinds::aimd::Aimd;
-    use crate::segment::ack;
-    use crate::sender::Flow;
-    use crate::{Sink, TcpOptions};
-    use headway_units::{Dialect, Random, Registry};
-
-    type Reno = Flow<RackTlp, Aimd>;
-
-    fn options() -> TcpOptions {
-        let mut options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
-        let rules = options.rules_mut();
-        (rules.sack.pipe, rules.delayed_ack, rules.timestamps) = (crate::Pipe::RackTlp, None, true);
-        options
-    }
-
-    /// Returns a flow that sent ten segments at 100 ms, after a round trip of 100 ms.
-    fn begun(segments: u64) -> Reno {
-        let mut flow = Reno::new(&options().rules, &(), &(), Random::new(1, "rack"));
-        flow.write(Instant::ZERO, segments);
-        assert_eq!(sent(&mut flow, 0), [0]);
-        flow.handle(Instant::from_millis(100), &ack(1, &[]));
-        assert_eq!(sent(&mut flow, 100), (1..=segments.min(10)).collect::<Vec<_>>());
-        flow
-    }
-
-    fn sent(flow: &mut Reno, ms: u64) -> Vec<u64> {
-        std::iter::from_fn(|| flow.poll_transmit(Instant::from_millis(ms))).map(|segment| segment.seq).collect()
-    }
-
-    fn acked(flow: &mut Reno, ms: u64, seq: u64, blocks: &[(u64, u64)], echo_ms: u64) -> Vec<u64> {
-        let ack = Segment { echo: Instant::from_millis(echo_ms), ..ack(seq, blocks) };
-        flow.handle(Instant::from_millis(ms), &ack);
-        sent(flow, ms)
-    }
-
-    fn timed_out(flow: &mut Reno) -> (u64, Vec<u64>) {
-        let due = flow.state.poll_timeout().unwrap();
-        flow.handle_timeout(due);
-        let ms = due.as_nanos() / 1_000_000;
-        (ms, sent(flow, ms))
-    }
-
-    /// Section 6.2 step 4: without reordering seen and with fewer than three segments received above the hole, a segment
-    /// is lost a quarter of the least round trip after a later one was delivered.
-    #[test]
-    fn a_hole_is_lost_after_the_reordering_window() {
-        let mut flow = begun(10);
-        assert_eq!(acked(&mut flow, 200, 1, &[(2, 3)], 100), [0; 0]);
-        assert_eq!(flow.state.poll_timeout(), Some(Instant::from_millis(100 + 100 + 25)));
-        assert_eq!(timed_out(&mut flow), (225, vec![1]));
-        assert_eq!(flow.state.counters.fast_recoveries, 1);
-    }
-
-    /// Section 6.2 step 4: three segments received above the hole leave no reordering window.
-    #[test]
-    fn three_segments_above_a_hole_make_it_lost_at_once() {
-        let mut flow = begun(10);
-        assert_eq!(acked(&mut flow, 200, 1, &[(2, 4)], 100), [0; 0]);
-        assert_eq!(acked(&mut flow, 201, 1, &[(2, 5)], 100), [1]);
-    }
-
-    /// Section 6.2 step 3: once a segment was delivered after a later one, three segments no longer suffice.
-    #[test]
-    fn reordering_opens_the_window_for_good() {
-        let mut flow = begun(10);
-        acked(&mut flow, 200, 1, &[(2, 3)], 100);
-        acked(&mut flow, 205, 3, &[], 100);
-        assert!(flow.recovery.reordering_seen);
-        acked(&mut flow, 206, 3, &[(4, 9)], 100);
-        assert_eq!((flow.state.counters.fast_recoveries, flow.recovery.in_flight > 0), (0, true));
-        // The segments above were delivered 106 ms after their transmission.
-        assert_eq!(flow.state.poll_timeout(), Some(Instant::from_millis(100 + 106 + 25)));
-    }
-
-    /// Section 6.2 step 4: each round with a D-SACK widens the window by a quarter of the least round trip.
-    #[test]
-    fn a_duplicate_report_widens_the_window() {
-        let mut flow = begun(10);
-        acked(&mut flow, 200, 1, &[(2, 3)], 100);
-        acked(&mut flow, 201, 3, &[(1, 2)], 100);
-        assert_eq!(flow.recovery.reo_wnd_mult, 2);
-        acked(&mut flow, 202, 3, &[(1, 2)], 100);
-        assert_eq!(flow.recovery.reo_wnd_mult, 2, "once per round");
-    }
-
-    /// Section 7.3: the last segment is probed after two smoothed round trips. It is lost there, so that the
-    /// acknowledgement of later data reduces the window (section 7.4.2).
-    #[test]
-    fn a_probe_repairs_the_end_of_a_transfer() {
-        let mut flow = begun(3);
-        assert_eq!(acked(&mut flow, 200, 3, &[], 100), [0; 0]);
-        // One segment in flight: 200 ms more for a delayed acknowledgement.
-        assert_eq!(timed_out(&mut flow), (600, vec![3]));
-        assert_eq!(flow.state.counters.timeouts, 0);
-        let before = flow.state.window.cwnd;
-        acked(&mut flow, 700, 4, &[], 600);
-        flow.write(Instant::from_millis(750), 2);
-        assert_eq!(sent(&mut flow, 750), [4, 5]);
-        acked(&mut flow, 850, 6, &[], 750);
-        assert!(flow.state.window.cwnd < before, "{} {before}", flow.state.window.cwnd);
-    }
-
-    /// Section 7.4.2: a probe that arrives in addition to the original changes nothing.
-    #[test]
-    fn a_needless_probe_does_not_reduce_the_window() {
-        let mut flow = begun(3);
-        acked(&mut flow, 200, 3, &[], 100);
-        assert_eq!(timed_out(&mut flow), (600, vec![3]));
-        let before = flow.state.window.cwnd;
-        acked(&mut flow, 610, 4, &[], 100);
-        acked(&mut flow, 700, 4, &[(3, 4)], 100);
-        assert!(flow.recovery.probe.is_none());
-        assert!(flow.state.window.cwnd >= before);
-    }
-
-    /// Section 6.1: a retransmission is lost if a segment sent after it was delivered, without a timeout.
-    #[test]
-    fn a_lost_retransmission_is_sent_again() {
-        let mut flow = begun(60);
-        assert!(acked(&mut flow, 200, 1, &[(2, 6)], 100).contains(&1));
-        let new = acked(&mut flow, 210, 1, &[(2, 11)], 100);
-        assert!(new.iter().all(|&seq| seq > 10) && !new.is_empty(), "{new:?}");
-        let last = *new.last().unwrap();
-        // The segments sent 10 ms after the retransmission arrive, it does not.
-        assert!(acked(&mut flow, 310, 1, &[(2, last + 1)], 100).contains(&1));
-        assert_eq!((flow.state.counters.timeouts, flow.state.counters.fast_recoveries), (0, 1));
-    }
-
-    /// RFC 3522 section 3.2: the acknowledgement answers the first transmission, so the recovery was spurious.
-    #[test]
-    fn a_spurious_recovery_is_undone() {
-        for (echo_ms, restored) in [(100, true), (200, false)] {
-            let mut flow = begun(60);
-            let before = flow.state.window.cwnd;
-            assert!(acked(&mut flow, 200, 1, &[(2, 6)], 100).contains(&1));
-            assert!(flow.state.window.cwnd < before);
-            acked(&mut flow, 220, 6, &[], echo_ms);
-            assert_eq!(flow.recovery.phase == Phase::Open && flow.state.window.cwnd >= before, restored);
-        }
-    }
-
-    /// RFC 3522 section 3.2: each acknowledgement answers a retransmission, also of the second loss, which was sent later
-    /// than the first one. So nothing is undone.
-    #[test]
-    fn a_recovery_of_two_losses_is_not_undone() {
-        let mut flow = begun(60);
-        let before = flow.state.window.cwnd;
-        assert!(acked(&mut flow, 200, 1, &[(2, 3), (4, 11)], 100).contains(&1));
-        acked(&mut flow, 210, 1, &[(2, 3), (4, 11)], 100);
-        acked(&mut flow, 300, 3, &[(4, 11)], 200);
-        acked(&mut flow, 400, 11, &[], 300);
-        assert!(flow.state.window.cwnd < before, "{} {before}", flow.state.window.cwnd);
-        assert_eq!((flow.state.counters.fast_recoveries, flow.recovery.undo.is_some()), (1, true));
-    }
-
-    /// RFC 7323 section 4.1: with timestamps, the round trip of a SYN that was sent twice is that of the answered one.
-    #[test]
-    fn a_syn_that_was_sent_twice_is_timed_by_its_timestamp() {
-        for (timestamps, rtt) in [(true, Duration::from_millis(100)), (false, Duration::MAX)] {
-            let mut options = options();
-            options.rules_mut().timestamps = timestamps;
-            let mut flow = Reno::new(&options.rules, &(), &(), Random::new(1, "rack"));
-            flow.write(Instant::ZERO, 10);
-            assert_eq!(sent(&mut flow, 0), [0]);
-            assert_eq!(timed_out(&mut flow), (1000, vec![0]));
-            acked(&mut flow, 1100, 1, &[], 1000);
-            assert_eq!(flow.recovery.min_rtt, rtt);
-        }
-    }
-
-    /// RFC 3708: without timestamps, the report that the retransmission arrived twice undoes the reduction.
-    #[test]
-    fn a_duplicate_report_undoes_a_recovery() {
-        let mut options = options();
-        options.rules_mut().timestamps = false;
-        let mut flow = Reno::new(&options.rules, &(), &(), Random::new(1, "rack"));
-        flow.write(Instant::ZERO, 60);
-        sent(&mut flow, 0);
-        acked(&mut flow, 100, 1, &[], 0);
-        let before = flow.state.window.cwnd;
-        acked(&mut flow, 200, 1, &[(2, 6)], 0);
-        assert!(flow.state.window.cwnd < before);
-        acked(&mut flow, 220, 6, &[], 0);
-        acked(&mut flow, 300, 6, &[(1, 2)], 0);
-        assert!(flow.recovery.phase == Phase::Open && flow.state.window.cwnd >= before);
-    }
-
-    /// Section 6.3: a timeout declares the first segment lost, and those sent long enough ago.
-    #[test]
-    fn a_timeout_keeps_recent_segments_in_flight() {
-        let mut flow = begun(10);
-        assert_eq!(acked(&mut flow, 200, 9, &[], 100).len(), 0);
-        // A probe, then the timeout.
-        assert_eq!(timed_out(&mut flow).1, [10]);
-        let (_, resent) = timed_out(&mut flow);
-        assert_eq!(resent, [9]);
-        assert_eq!((flow.state.counters.timeouts, flow.state.window.cwnd), (1, 1.0));
-    }
-
-    /// RFC 2883 section 4: a sink with this recovery reports a duplicate in its first block.
-    #[test]
-    fn a_sink_reports_duplicates() {
-        let mut sink = Sink::new(&options());
-        let segment = |seq| Segment { is_ack: false, ..ack(seq, &[]) };
-        let mut answer = |seq| {
-            sink.handle(Instant::ZERO, &segment(seq));
-            let ack = sink.poll_transmit(Instant::ZERO).unwrap();
-            (ack.seq, ack.sack.iter(ack.seq).map(|block| (block.start, block.end)).collect::<Vec<_>>())
-        };
-        assert_eq!(answer(0), (1, vec![]));
-        assert_eq!(answer(2), (1, vec![(2, 3)]));
-        assert_eq!(answer(2), (1, vec![(2, 3), (2, 3)]));
-        assert_eq!(answer(1), (3, vec![]));
-        assert_eq!(answer(1), (3, vec![(1, 2)]));
     }
 }

@@ -13,6 +13,7 @@
 
 use crate::delivery::RateSample;
 use crate::growth::Window;
+use crate::unit::BUFFER;
 use crate::windowed_max::WindowedMax;
 use headway_units::{Duration, Instant, Random};
 
@@ -40,8 +41,6 @@ const MAX_EXTRA_ACKED_S: f64 = 0.1;
 const EXTRA_ACKED_ROUNDS: u32 = 5;
 /// Pacing interval whose data is one burst: `sk_pacing_shift` 10.
 const BURST_S: f64 = 1.0 / 1024.0;
-/// `GSO_LEGACY_MAX_SIZE` without `MAX_TCP_HEADER`.
-const MAX_BURST_BYTES: f64 = 65_215.0;
 /// `bbr_min_tso_rate`, in bytes per second.
 const PAIR_RATE: f64 = 1.2e6 / 8.0;
 /// `TCP_INIT_CWND`.
@@ -353,7 +352,7 @@ impl V1 {
     /// `bbr_tso_segs_goal`.
     fn burst_goal(&self) -> f64 {
         let least = if self.pacing_rate * self.segment < PAIR_RATE { 1.0 } else { 2.0 };
-        (self.pacing_rate * BURST_S).floor().clamp(least, (MAX_BURST_BYTES / self.segment).floor().clamp(2.0, 127.0))
+        (self.pacing_rate * BURST_S).floor().clamp(least, (BUFFER as f64 / self.segment).floor().clamp(2.0, 127.0))
     }
 
     /// `bbr_bdp`.

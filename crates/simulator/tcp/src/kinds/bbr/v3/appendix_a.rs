@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::TcpOptions;
+use crate::delivery::Lost;
 use crate::growth::{Acked, Growth};
 use crate::kinds::rack_tlp::RackTlp;
 use crate::options::Rules;
@@ -313,10 +314,10 @@ fn case_01_startup_ends_at_the_plateau() {
         let changes = changes(points, State::Startup, &[State::Drain, State::Cruise]);
         let [_, drain] = changes.first().ok_or("Startup did not end")?;
         let bbr = &drain.bbr;
-        require(bbr.full_bw_now && bbr.full_bw_reached && bbr.full_bw_count == 3, || format!("{bbr:?}"))?;
+        require(bbr.full_pipe.now && bbr.full_bw_reached && bbr.full_pipe.count == 3, || format!("{bbr:?}"))?;
         require((bbr.max_bw() / 1000.0 - 1.0).abs() < 0.02, || format!("max_bw {}", bbr.max_bw()))
     };
-    case(Path::default(), holds, after(|bbr, _, _| bbr.full_bw_count = 0));
+    case(Path::default(), holds, after(|bbr, _, _| bbr.full_pipe.count = 0));
 }
 
 /// Case 2: more than 2 % of losses in Startup end it, while the application limits the rate.
@@ -326,7 +327,7 @@ fn case_02_losses_end_startup_while_limited_by_the_application() {
     let holds = |points: &[Point]| {
         let changes = changes(points, State::Startup, &[State::Drain, State::Cruise]);
         let [_, drain] = changes.first().ok_or("Startup did not end")?;
-        require(drain.t > 4.0 && drain.bbr.full_bw_now && drain.bbr.full_bw_reached, || format!("{drain:?}"))
+        require(drain.t > 4.0 && drain.bbr.full_pipe.now && drain.bbr.full_bw_reached, || format!("{drain:?}"))
     };
     case(path, holds, HIDDEN_LOSSES);
 }
@@ -339,7 +340,7 @@ fn case_03_drain_ends_by_the_flight() {
         let [last, down] = changes.first().ok_or("Drain did not end")?;
         let inflight = last.bbr.inflight(1.0, last.bbr.bw);
         let gain = last.bbr.pacing_rate / last.bbr.bw / MARGIN;
-        require((gain - DRAIN_PACING_GAIN).abs() < 1e-9, || format!("gain {gain}"))?;
+        require((gain - State::Drain.gains().0).abs() < 1e-9, || format!("gain {gain}"))?;
         require(down.in_flight as f64 <= inflight + 1.0, || format!("{} > {inflight}", down.in_flight))?;
         require(down.bbr.round_count <= down.bbr.drain_start_round + DRAIN_ROUNDS, || "by time".into())
     };
@@ -373,7 +374,7 @@ fn case_05_up_ends_at_the_plateau() {
     let holds = |points: &[Point]| {
         let changes = changes(points, State::Up, &[State::Down, State::Cruise]);
         let [up, down] = changes.first().ok_or("UP did not end")?;
-        require(up.bbr.full_bw_count >= 2 && down.bbr.full_bw_now, || format!("{up:?}"))?;
+        require(up.bbr.full_pipe.count >= 2 && down.bbr.full_pipe.now, || format!("{up:?}"))?;
         require(up.bbr.inflight_longterm.is_infinite(), || "a loss ended UP".into())
     };
     case(
@@ -381,7 +382,7 @@ fn case_05_up_ends_at_the_plateau() {
         holds,
         after(|bbr, _, _| {
             if bbr.state == State::Up {
-                bbr.full_bw_count = 0;
+                bbr.full_pipe.count = 0;
             }
         }),
     );
@@ -400,7 +401,7 @@ fn case_06_losses_end_up_while_limited_by_the_application() {
     let holds = |points: &[Point]| {
         let changes = changes(points, State::Up, &[State::Down, State::Cruise]);
         let [up, down] = changes.iter().find(|[up, _]| up.t > 4.0).ok_or("UP did not end")?;
-        require(down.bbr.prev_probe_too_high && !up.bbr.full_bw_now, || format!("{down:?}"))?;
+        require(down.bbr.prev_probe_too_high && !up.bbr.full_pipe.now, || format!("{down:?}"))?;
         require(down.bbr.inflight_longterm.is_infinite(), || format!("{}", down.bbr.inflight_longterm))
     };
     case(path, holds, HIDDEN_LOSSES);
@@ -464,7 +465,7 @@ fn case_10_probe_rtt() {
         require(last.in_flight as f64 <= last.bbr.probe_rtt_limit().ceil(), || format!("{last:?}"))?;
         require(points[to].cwnd > last.cwnd * 1.5, || "the window was not restored".into())
     };
-    case(Path::default(), holds, before(|bbr, sample| bbr.probe_rtt_min_at = sample.now));
+    case(Path::default(), holds, before(|bbr, sample| bbr.min_rtt.probed(sample.now)));
 }
 
 /// Case 11: a silence of more than 5 s replaces ProbeRTT.
@@ -490,7 +491,7 @@ fn case_12_startup_behind_aggregation() {
         require((15.0..=25.0).contains(&extra) && startup.cwnd > 82.0, || format!("{extra}, cwnd {}", startup.cwnd))?;
         require(startup.bbr.max_bw() > 950.0, || format!("max_bw {}", startup.bbr.max_bw()))
     };
-    case(path, holds, after(|bbr, _, _| bbr.extra_acked = WindowedMax::new(1)));
+    case(path, holds, after(|bbr, _, _| bbr.extra_acked.forget()));
 }
 
 /// Case 13: behind acknowledgements that are released each 10 ms, CRUISE adds their number to the window and fills the
@@ -507,7 +508,7 @@ fn case_13_cruise_behind_aggregation() {
         let rate = (to.received - from.received) as f64 / (to.t - from.t);
         require(rate >= 950.0, || format!("rate {rate}"))
     };
-    case(path, holds, before(|bbr, _| bbr.extra_acked_delivered = 0.0));
+    case(path, holds, before(|bbr, _| bbr.extra_acked.forget()));
 }
 
 /// Case 14: with a bandwidth-delay product of one packet, ProbeRTT keeps four packets in flight, and the pacing rate is
@@ -542,7 +543,7 @@ fn case_15_ten_times_the_rate() {
         let full = points.iter().find(|point| point.bbr.max_bw() > 900.0).ok_or("the link was not filled")?;
         require(full.t <= 6.0 + 3.0 + 1.2 + 1.0, || format!("after {} s", full.t - 6.0))
     };
-    case(path, holds, after(|bbr, _, _| bbr.probe_per_inc = f64::INFINITY));
+    case(path, holds, after(|bbr, _, _| bbr.slope.stop()));
 }
 
 /// Case 16: after the rate fell to a tenth, bw_shortterm falls at once, and max_bw after two cycles.
