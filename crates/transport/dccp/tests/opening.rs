@@ -176,6 +176,21 @@ mod partopen {
         assert_eq!(client.state(), State::Open);
     }
 
+    /// Section 8.1.5: a server answers an Ack that acknowledges the Response only. If a Sync of the server has been
+    /// acknowledged and its Ack was lost, the server is silent, so the client repeats a Sync instead of the Ack. Without it
+    /// a client without data, or whose datagrams are larger than the size before the first probe, stayed in PARTOPEN.
+    #[test]
+    fn after_a_sync_of_the_server_the_client_sends_syncs() {
+        let mut client = partopen();
+        client.recv(10, "Ack 1 (1000)");
+        client.send(12, "Sync 1002 (1)", &[], b"");
+        client.recv(12, "SyncAck 2 (1002)");
+        client.recv(212, "Sync 3 (1002)");
+        client.recv(612, "Sync 4 (1002)");
+        client.send(620, "SyncAck 1003 (4)", &[], b"");
+        assert_eq!(client.state(), State::Open);
+    }
+
     /// Section 8.1.4: until the handshake has ended, the client echoes the cookies of the
     /// acknowledged Response in order on every packet.
     #[test]

@@ -21,6 +21,8 @@ pub(super) struct Opening {
     cookies: Vec<Vec<u8>>,
     /// Maximum size of a Response with cookies, in bytes.
     response_limit: Option<usize>,
+    /// A Sync of the server has arrived in PARTOPEN: the server is in OPEN.
+    server_is_open: bool,
     /// Share in the listener's count of connections in RESPOND.
     backlog_entry: Option<Arc<()>>,
 }
@@ -33,12 +35,20 @@ impl Opening {
             data_seen: false,
             cookies: Vec::new(),
             response_limit: None,
+            server_is_open: false,
             backlog_entry: None,
         }
     }
 
     pub(super) const fn set_response(&mut self, seq: Seq48) {
         self.response = seq;
+    }
+    /// Records a Sync of the server.
+    pub(super) const fn sync_seen(&mut self) {
+        self.server_is_open = true;
+    }
+    pub(super) const fn server_is_open(&self) -> bool {
+        self.server_is_open
     }
     pub(super) fn is_response(&self, ack: Option<Seq48>) -> bool {
         ack == Some(self.response)

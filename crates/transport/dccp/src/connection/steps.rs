@@ -239,13 +239,15 @@ impl Connection {
     }
 
     /// Step 12: answers each Response with an Ack. Any other packet but a Sync shows that the server has received one.
+    /// After a Sync the server no longer answers Acks, because they acknowledge more than the Response. If its first Ack
+    /// was lost, the answer to a Sync of the client ends PARTOPEN; the timer sends this Sync.
     fn step_12_process_partopen(&mut self, now: Instant, packet: &Packet<'_>, parsed: &ParsedOptions) {
         if self.machine.state() != State::PartOpen {
             return;
         }
         match packet.kind() {
             PacketType::Response => self.pending.schedule(Due::Ack),
-            PacketType::Sync => {}
+            PacketType::Sync => self.opening.sync_seen(),
             _ => {
                 if self.go(Cause::RcvPacket) {
                     if !parsed.negotiated {

@@ -32,6 +32,10 @@ impl Connection {
             Timer::PartOpen => {
                 self.pending.schedule(Due::Ack);
                 self.pending.back_off();
+                if self.opening.server_is_open() {
+                    // It acknowledges, too.
+                    self.pending.push(Control::Sync { ack: self.windows.gsr() });
+                }
             }
             Timer::Close => self.pending.schedule(Due::Close),
             Timer::TimeWait => {
