@@ -99,8 +99,8 @@ impl Grid {
 }
 
 impl Cell {
-    /// Returns whether `profile` runs the cell. The full profile runs all cells; the default profile omits cells with
-    /// `full = true` in `claims.toml`.
+    /// Returns whether `profile` runs the cell (experiment). The full profile runs all cells; the default profile omits
+    /// cells with `full = true` in `claims.toml`.
     #[must_use]
     pub fn belongs_to(&self, profile: Profile) -> bool {
         !self.full || profile == Profile::Full

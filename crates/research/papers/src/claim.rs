@@ -140,8 +140,9 @@ impl ReadingChecks {
     }
 }
 
-/// A statement and the checks that support it. The statement describes a contradiction with physics or within the paper
-/// ([`Claim::explain`]), or a result under other assumptions ([`Claim::additional`]).
+/// A text and the checks that support it. The text describes a contradiction with physics or within the paper
+/// ([`Claim::explain`]), or the assumptions of a result under assumptions other than the claim's
+/// ([`Claim::additional`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explain {
     /// The contradiction, or the other assumptions.

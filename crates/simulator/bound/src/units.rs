@@ -31,7 +31,8 @@ pub struct UnitBound {
     pub by_priority: BTreeMap<u8, Share>,
     /// Number of transmission opportunities (slots) that carry a packet on time.
     pub used: u64,
-    /// Number of all other slots. They stay empty: no packet is left that would arrive on time in them.
+    /// Number of transmission opportunities (slots) that are not in `used`. They stay empty: no packet that is left
+    /// would arrive on time if it were sent in them.
     pub unused: u64,
 }
 

@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// A shell command and its place.
 #[derive(Clone, Debug)]
 pub(super) struct ProgramCommand {
-    /// This program, which starts the command as the first process of a PID namespace.
+    /// This program, which becomes the first process of a PID namespace and starts the command.
     pub(super) init: PathBuf,
     pub(super) flow: String,
     pub(super) command: String,

@@ -23,11 +23,12 @@ const NOT_EXECUTABLE: u8 = 126;
 /// Exit status of a command that a signal has ended, minus the number of the signal.
 const SIGNALED: i32 = 128;
 
-/// Runs a command as the first process of a PID namespace and returns its exit status. The command is killed if the
-/// process `parent` ends first. `nameserver` replaces the name servers of the system.
+/// Starts a command, waits for its end and returns its exit status: 128 plus the number of the signal if a signal ended
+/// the command. The calling process must be the first process of a PID namespace. The kernel kills it and the command
+/// if the process `parent` ends first. `nameserver` replaces the name servers of the system.
 ///
 /// # Errors
-/// The command cannot be started: the exit status of POSIX shells, and the reason.
+/// The command cannot be started: the exit status that POSIX shells use (127 not found, 126 otherwise), and the reason.
 pub fn run_init(parent: u32, nameserver: Option<Ipv4Addr>, command: &[OsString]) -> Result<u8, (u8, io::Error)> {
     let failed = |error: io::Error| (NOT_EXECUTABLE, error);
     set_pdeathsig(Signal::SIGKILL).map_err(|error| failed(error.into()))?;

@@ -99,8 +99,9 @@ impl Explanation {
 }
 
 impl Case {
-    /// Returns the overrides of the scenario with a controller, in the syntax of `--set`: those of the controller, those
-    /// of the case, and those of the case for this controller.
+    /// Returns the overrides for a run of the case with a controller, in the syntax of `--set`. The order is `set` of
+    /// the controller, `set` of the case, `set_for` of the case for this controller. Later overrides replace earlier
+    /// ones.
     pub fn overrides<'a>(&'a self, controller: &'a Controller) -> impl Iterator<Item = &'a String> {
         let more = self.set_for.get(&controller.name).into_iter().flatten();
         controller.set.iter().chain(&self.set).chain(more)

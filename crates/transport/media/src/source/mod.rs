@@ -216,8 +216,8 @@ impl SourceOptions {
         matches!(self, Self::Encoder(_) | Self::Encodings(_))
     }
 
-    /// Returns the maximum size of a write, to check against datagrams and links; `None` for a backlog and for
-    /// sessions, which the transport segments, and for a file without its `trace`.
+    /// Returns the maximum size of a write, to compare with the sizes that datagrams and links allow. `None` for `ftp`,
+    /// `sessions` and `pages`, whose data the transport splits into segments, and for a file without its `trace`.
     #[must_use]
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {

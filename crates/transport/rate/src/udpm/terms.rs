@@ -38,7 +38,8 @@ impl Terms {
     /// measured (0), by the one-way delay (1) or its minimum (2).
     pub const RULES: [u8; 10] = [0, 4, 2, 6, 1, 5, 9, 13, 17, 21];
 
-    /// Returns the parameters of a connection without negotiation: the ten rates 0.2, 0.4, .. 2.0 Mb/s.
+    /// Returns the parameters of a connection of `udpm` that does not negotiate them: the ten rates 0.2, 0.4, .. 2.0
+    /// Mb/s, an interval of 100 ms, and `rules` 0.
     #[must_use]
     pub fn initial() -> Self {
         UdpmOptions::preset(Dialect::default()).terms()
