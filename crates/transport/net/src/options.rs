@@ -113,7 +113,7 @@ impl Options {
     fn with(dtls: Option<DtlsOptions>, mut connection: ConnectionOptions) -> Self {
         // RFC 4340 section 8.1.1 suggests three minutes; the user of a call waits less.
         connection.expert.request_give_up = Duration::from_secs(10);
-        let mut queue = SendQueueOptions::preset("sfdps2", Dialect::default())
+        let mut queue = SendQueueOptions::preset("sure-first", Dialect::default())
             .unwrap_or(SendQueueOptions::fifo(Dialect::default()));
         queue.rules.limit = QueueSize::Packets(256);
         Self {
@@ -136,6 +136,22 @@ impl Options {
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())
+    }
+
+    /// Selects the send queue by its name in scenarios, with the defaults of this kind and the present limit. The
+    /// default is `sure-first`.
+    ///
+    /// # Errors
+    ///
+    /// If the name is unknown.
+    pub fn with_queue(mut self, kind: &str) -> Result<Self, OptionError> {
+        let limit = self.queue.rules.limit;
+        self.queue = SendQueueOptions::preset(kind, Dialect::default()).ok_or_else(|| {
+            let known = SendQueueOptions::KINDS.join(", ");
+            OptionError::new("queue", format!("\"{kind}\" is unknown; expected one of {known}"))
+        })?;
+        self.queue.rules.limit = limit;
+        Ok(self)
     }
 
     /// Selects the controller of both directions by its name in scenarios. The default is `tfrc`. Controllers
@@ -288,6 +304,17 @@ mod tests {
         let least = Options { unread: 1, events: 1, ..Options::insecure() };
         let common = least.common().unwrap();
         assert_eq!((common.unread, common.events, common.port, common.accepted), (1, 1, least.port, None));
+    }
+
+    /// A queue is selected by its name and keeps the limit.
+    #[test]
+    fn queues_are_selected_by_name() {
+        let kind = |options: &Options| options.queue.kind().to_owned();
+        assert_eq!(kind(&Options::insecure()), "sure-first");
+        let options = Options::insecure().with_queue("sfdps2").unwrap();
+        assert_eq!((kind(&options).as_str(), options.queue.rules.limit), ("sfdps2", QueueSize::Packets(256)));
+        let unknown = Options::insecure().with_queue("sfpds2").unwrap_err();
+        assert!(unknown.message.contains("sfdps2"), "{}", unknown.message);
     }
 
     /// Only an end with DTLS has an identity, and each new one is different.

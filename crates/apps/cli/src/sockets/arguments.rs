@@ -233,8 +233,8 @@ pub(crate) struct WatchOptions {
 #[derive(Debug, Args)]
 pub(crate) struct QueueOptions {
     /// Send queue: its kind, and keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default
-    /// sends by priority, then by expiry. It drops datagrams that would arrive too late, except the last one in the
-    /// queue [default: sfdps2].
+    /// sends by priority, then by expiry, and drops datagrams that would arrive too late. In overload it can send
+    /// datagrams of one priority out of order [default: sure-first].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
 }
@@ -250,7 +250,7 @@ pub(crate) struct MediaOptions {
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
     /// Lifetime of a datagram, such as 150ms. The default send queue (see --queue) drops datagrams that would arrive
-    /// later, except the last one in the queue. In `headway relay` a matching rule has precedence [default: unlimited].
+    /// later, except one if all are late. In `headway relay` a matching rule has precedence [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
     /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
