@@ -130,6 +130,33 @@ fn framed_datagrams_pass_from_stdin_to_stdout() {
     assert_eq!(last(&lines)["received_packets"], 80);
 }
 
+/// ISO/IEC 13818-1 section 2.4.3.2: packets have 188 bytes and start with 0x47.
+#[test]
+fn datagrams_of_mpeg_ts_are_whole_packets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let mut stream = bytes(188 * 500);
+    stream.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
+    std::fs::write(path("film.ts"), &stream).unwrap();
+    for (more, is_whole) in [(&[][..], true), (&["--chunk", "1000"], false)] {
+        let output = path("received");
+        let receiver = Receiver::new(&["--once", "--out", &output, "--framing", "length"]);
+        let file = ["--file", &path("film.ts")];
+        succeeded(&receiver.sender(&[&file[..], more].concat()).output().unwrap());
+        assert_eq!(receiver.end(None).0, Some(0));
+        let received = std::fs::read(output).unwrap();
+        let (mut rest, mut joined) = (&received[..], Vec::new());
+        while let Some((length, after)) = rest.split_first_chunk::<2>() {
+            let (datagram, after) = after.split_at(u16::from_be_bytes(*length).into());
+            assert!(!is_whole || datagram.len().is_multiple_of(188) && datagram.len() <= 1316, "{}", datagram.len());
+            assert!(is_whole || datagram.len() == 1000, "{}", datagram.len());
+            joined.extend_from_slice(datagram);
+            rest = after;
+        }
+        assert!(joined == stream);
+    }
+}
+
 #[test]
 fn udp_datagrams_are_forwarded() {
     let server = UdpSocket::bind(ANY).unwrap();

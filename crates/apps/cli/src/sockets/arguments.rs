@@ -142,8 +142,9 @@ pub(crate) struct SendOptions {
     pub(crate) media: MediaOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Send a file as fast as the controller allows. Lost datagrams are not retransmitted unless --queue has
-    /// `resend=true`.
+    /// Send a file as fast as the controller allows. A live encoder writes to --stdin or --udp instead. A file of
+    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are not retransmitted unless
+    /// --queue has `resend=true`.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571).
@@ -159,7 +160,7 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
     /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
-    /// packet, with --stdin the length before each datagram].
+    /// packet, or whole packets of MPEG-TS; with --stdin the length before each datagram].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
     /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second

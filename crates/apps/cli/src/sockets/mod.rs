@@ -9,6 +9,7 @@ mod framing;
 mod line;
 mod metrics;
 mod model;
+mod mpeg_ts;
 mod receiving;
 mod recording;
 mod recv;
