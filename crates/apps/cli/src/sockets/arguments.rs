@@ -156,8 +156,8 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
     /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'. Not with
-    /// --kind, --priority, --expires, --method or --chunk.
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
+    /// --kind, --priority, --method or --chunk. --expires sets the lifetime of the datagrams for which SOURCE sets none.
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "method"])]
     pub(crate) model: Option<String>,
     /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
     /// packet, or whole packets of MPEG-TS; with --stdin the length before each datagram].

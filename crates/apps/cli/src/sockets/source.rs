@@ -56,7 +56,7 @@ impl Source {
             return Ok(Self::Udp { socket: listen(at)?, media });
         }
         match &args.model {
-            Some(text) => Model::new(text, args.seed).map(Self::Model),
+            Some(text) => Model::new(text, args.seed, media.expires).map(Self::Model),
             None if is_closed(STDIN) => {
                 let why = "--stdin: standard input is closed or is /dev/null; write the datagrams to it, or use --file";
                 Err(Failure::Sockets(why.to_owned()))
