@@ -262,14 +262,56 @@ fn duration_ends_a_stream_without_feedback() {
     receiver.end(Some("-INT"));
 }
 
-/// A source that is faster than the machine stops in time, and a full send queue drops its datagrams.
+/// A source that is faster than the machine stops in time, and a full send queue drops its datagrams. The sender reports
+/// how many it did not deliver, and succeeds if the user accepts that.
 #[test]
 fn a_model_that_is_too_fast_stops() {
-    let receiver = Receiver::new(&["--once"]);
-    let model = "kind = \"cbr\", interval = \"1ns\", payload = \"100B\"";
-    let sent = last(&succeeded(&receiver.sender(&["--model", model, "--duration", "500ms"]).output().unwrap()));
-    assert!(sent["send_queue"]["data"]["refused_packets"].as_u64() > Some(0), "{sent}");
-    assert_eq!(receiver.end(None).0, Some(0));
+    let model = ["--model", "kind = \"cbr\", interval = \"1ns\", payload = \"100B\"", "--duration", "500ms"];
+    for (more, status) in [(&[][..], 1), (&["--min-delivered", "0%"], 0), (&["--expires", "100s"], 0)] {
+        let receiver = Receiver::new(&["--once"]);
+        let output = receiver.sender(&[&model[..], more].concat()).output().unwrap();
+        let messages = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{messages}");
+        let sent = last(&text(&output.stdout));
+        assert!(sent["send_queue"]["data"]["refused_packets"].as_u64() > Some(0), "{sent}");
+        let delivery = &sent["delivery"];
+        assert!(
+            delivery["unsent_packets"].as_u64() >= sent["send_queue"]["data"]["refused_packets"].as_u64(),
+            "{sent}"
+        );
+        assert!(delivery["delivered_ratio"].as_f64() < Some(1.0), "{sent}");
+        if status == 1 {
+            assert!(messages.contains(" were not delivered: ") && messages.contains(" never sent"), "{messages}");
+            let failure = sent["connection_failure"].as_str().unwrap();
+            assert_eq!(messages, format!("headway: {failure}\n"));
+        }
+        assert_eq!(receiver.end(None).0, Some(0));
+    }
+}
+
+/// A link that loses each fifth packet: a file is not delivered, and `--min-delivered` sets the share that suffices.
+#[test]
+fn a_sender_reports_datagrams_that_were_not_delivered() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file").display().to_string();
+    std::fs::write(&file, bytes(30_000)).unwrap();
+    let queue = ["--queue", "fifo,resend=false", "--chunk", "500"];
+    for (more, status) in [(&[][..], 1), (&["--min-delivered", "1%"], 0), (&["--min-delivered", "99%"], 1)] {
+        let receiver = Receiver::new(&["--insecure"]);
+        let link = ["--listen", ANY, "--to", &receiver.at, "--loss", "periodic,every=5,first=20"];
+        let mut proxy = headway(&["proxy"]).args(link).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(proxy.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let at = line.split(' ').next().unwrap();
+        let output = headway(&["send", at, "--insecure", "--file", &file]).args(queue).args(more).output().unwrap();
+        proxy.kill().unwrap();
+        proxy.wait().unwrap();
+        let messages = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{messages}");
+        assert_eq!(messages.contains(" of 60 datagrams ("), status == 1, "{messages}");
+        assert!(messages.contains(" delivered (") && messages.contains(" lost"), "{messages}");
+        receiver.end(Some("-INT"));
+    }
 }
 
 #[test]

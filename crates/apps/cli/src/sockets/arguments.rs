@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args, ValueEnum};
 use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
-use headway_units::ParseError;
+use headway_units::{ParseError, Probability};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -163,6 +163,10 @@ pub(crate) struct SendOptions {
     /// packet, or whole packets of MPEG-TS; with --stdin the length before each datagram].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
+    /// Minimum share of the datagrams that must be delivered for exit status 0, such as 99% [default: all datagrams
+    /// without a lifetime (see --expires), and no minimum for those with one].
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub(crate) min_delivered: Option<Probability>,
     /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second
     /// [default: when all data of the source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]

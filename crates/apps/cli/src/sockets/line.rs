@@ -10,7 +10,7 @@ use crate::interrupt;
 use headway_media::Fragment;
 use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SecureError, SendError};
 use headway_record::FlowLabel;
-use headway_units::QueueSize;
+use headway_units::{Probability, QueueSize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -170,11 +170,12 @@ impl Line {
         match self.connection.send_all(all) {
             Ok(numbers) => {
                 for (at, (number, media)) in numbers.zip(all).enumerate() {
-                    sending.written(now, number, media.kind, media.payload.len(), fragments.get(at).copied());
+                    sending.written(now, number, media, fragments.get(at).copied());
                 }
                 Ok(())
             }
             Err(SendError::TooLarge { len, largest }) => {
+                all.iter().for_each(|media| sending.refused(media));
                 let mut too_long = self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
                 *too_long = TooLong { datagrams: too_long.datagrams + all.len() as u64, bytes: len, largest };
                 Ok(())
@@ -333,6 +334,17 @@ impl Outcome {
         );
         self.total.flow.connection_failure = Some(failure.clone());
         self.failed = Some(Failure::Sockets(failure));
+    }
+
+    /// Sets an error if too few datagrams were delivered, see [`Delivery::failure`](super::delivery::Delivery::failure).
+    pub(super) fn check_share(&mut self, least: Option<Probability>, stopped: bool) {
+        if self.failed.is_none()
+            && self.failure().is_none()
+            && let Some(failure) = self.total.delivery.failure(least, stopped)
+        {
+            self.total.flow.connection_failure = Some(failure.clone());
+            self.failed = Some(Failure::Sockets(failure));
+        }
     }
 
     /// Sets an error if this endpoint closed the connection before the peer answered.

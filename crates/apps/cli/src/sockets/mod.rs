@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 mod console;
 mod controller;
 mod delays;
+mod delivery;
 mod endpoint;
 mod framing;
 mod line;

@@ -47,10 +47,12 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     let mut ended = line.follow(&console, supply, |sent| watch.update(sent, || sent.flows()));
     // Do not wait for a source that is blocked by another program.
     let source = if thread.is_finished() { thread.join().ok() } else { None };
-    if ended.why == Closed::ByPeer && !interrupt::stop_requested() && end.is_none_or(|end| clock.now() < end) {
+    let stopped = interrupt::stop_requested() || end.is_some_and(|end| clock.now() >= end);
+    if ended.why == Closed::ByPeer && !stopped {
         ended.check_delivery(matches!(source, Some(Ok(()))));
     }
     ended.check_answer();
+    ended.check_share(args.min_delivered, stopped);
     // Complete the record also if standard output is closed.
     let recorded = watch.finish(&ended.total, ended.total.flows());
     let printed = console.last_line(&ended.total);

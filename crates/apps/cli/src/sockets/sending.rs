@@ -1,12 +1,13 @@
 //! Figures of sent datagrams.
 
 use super::console::plural;
+use super::delivery::Delivery;
 use super::metrics::Page;
 use super::receiving::{Received, ReverseReport};
 use super::recording::Values;
 use super::watch::Figures;
 use headway_media::Fragment;
-use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
+use headway_net::{Connection, Duration, Event, Fate, Media, MediaKind, Rate, Status};
 use headway_record::{
     FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary, WrittenFrame,
 };
@@ -25,6 +26,8 @@ struct InFlight {
     sent: Option<FlowPacket>,
     bytes: u32,
     kind: MediaKind,
+    /// Whether the datagram has a lifetime.
+    expires: bool,
     fragment: Option<Fragment>,
 }
 
@@ -36,6 +39,7 @@ pub(super) struct Sending {
     meter: FlowMeter,
     /// Frames that the peer has acknowledged in part.
     frames: Frames,
+    delivery: Delivery,
     /// Datagrams by number.
     in_flight: BTreeMap<u64, InFlight>,
     /// Number of datagrams in the send queue.
@@ -60,6 +64,9 @@ pub(super) struct Sent {
     #[serde(flatten)]
     pub(super) flow: FlowSummary,
     pub(super) now: Now,
+    /// Outcomes of the datagrams of the source.
+    #[serde(serialize_with = "report")]
+    pub(super) delivery: Delivery,
     /// Datagrams from the peer, if they are forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reverse: Option<ReverseReport>,
@@ -90,6 +97,7 @@ impl Sending {
             start: now,
             meter: FlowMeter::new(&Measured::between(now, Instant::FAR_FUTURE)),
             frames: Frames::default(),
+            delivery: Delivery::default(),
             in_flight: BTreeMap::new(),
             waiting: 0,
             header: 0,
@@ -106,23 +114,25 @@ impl Sending {
     }
 
     /// Counts a datagram that the connection has accepted under this number. `fragment`: its position in a frame.
-    pub(super) fn written(
-        &mut self,
-        now: Instant,
-        number: u64,
-        kind: MediaKind,
-        bytes: usize,
-        fragment: Option<Fragment>,
-    ) {
+    pub(super) fn written(&mut self, now: Instant, number: u64, media: &Media<'_>, fragment: Option<Fragment>) {
+        let (kind, expires) = (media.kind, media.expires.is_some());
         self.meter.queued(now, kind);
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.in_flight.insert(number, InFlight { written: now, sent: None, bytes, kind, fragment });
+        self.delivery.of(expires).written += 1;
+        let bytes = u32::try_from(media.payload.len()).unwrap_or(u32::MAX);
+        self.in_flight.insert(number, InFlight { written: now, sent: None, bytes, kind, expires, fragment });
         self.waiting += 1;
         if self.in_flight.len() > MAX_IN_FLIGHT
             && let Some((_, oldest)) = self.in_flight.pop_first()
         {
             self.waiting -= usize::from(oldest.sent.is_none());
         }
+    }
+
+    /// Counts a datagram that the connection did not accept, because it is too long for a packet.
+    pub(super) const fn refused(&mut self, media: &Media<'_>) {
+        let outcomes = self.delivery.of(media.expires.is_some());
+        outcomes.written += 1;
+        outcomes.unsent += 1;
     }
 
     pub(super) fn on_event(&mut self, now: Instant, event: &Event) {
@@ -151,9 +161,17 @@ impl Sending {
             self.meter.sent(&packet);
             return;
         }
-        let InFlight { written, sent, bytes, fragment, .. } = *datagram;
+        let InFlight { written, sent, bytes, fragment, expires, .. } = *datagram;
         self.in_flight.remove(&number);
         self.waiting -= usize::from(sent.is_none());
+        let outcomes = self.delivery.of(expires);
+        match (fate, sent) {
+            (Fate::Delivered, _) => outcomes.delivered += 1,
+            (Fate::Unsent { .. }, None) => outcomes.unsent += 1,
+            // A retransmission came too late.
+            (Fate::Unsent { .. }, Some(_)) | (Fate::Lost | Fate::Dropped(_), _) => outcomes.lost += 1,
+            _ => {}
+        }
         match (fate, sent) {
             (Fate::Unsent { cause, lateness }, sent) => {
                 // The datagram was lost and was queued again.
@@ -238,6 +256,7 @@ impl Sending {
             last,
             flow,
             now: current,
+            delivery: self.delivery,
             reverse: None,
         }
     }
@@ -301,16 +320,21 @@ impl Sent {
             .as_ref()
             .map_or_else(String::new, |reverse| format!("; received in {}", reverse.received.total_text()));
         format!(
-            "{:.1} s: {}, {} sent, {} delivered, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
+            "{:.1} s: {}, {} sent, {} delivered{}, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
             self.interval.to,
             plural(written, "datagram", "datagrams"),
             flow.sent_packets,
             flow.received_packets,
+            self.delivery.share_text(),
             flow.lost_packets.total(),
             into.saturating_sub(sent),
             1e-6 * flow.throughput_bps,
         )
     }
+}
+
+fn report<S: serde::Serializer>(delivery: &Delivery, serializer: S) -> Result<S::Ok, S::Error> {
+    delivery.report().serialize(serializer)
 }
 
 /// Returns a frame for the record. It has no deadline, because the time of its arrival is unknown.
@@ -372,6 +396,10 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
+    fn media(kind: MediaKind) -> Media<'static> {
+        Media { kind, ..Media::new(&[0; 1000]) }
+    }
+
     fn sending() -> Sending {
         Sending::new(at(1000), FlowLabel::default(), true)
     }
@@ -381,7 +409,7 @@ mod tests {
     fn each_datagram_has_one_fate() {
         let mut sending = sending();
         for number in 0..6 {
-            sending.written(at(1000), number, MediaKind::Audio, 1000, None);
+            sending.written(at(1000), number, &media(MediaKind::Audio), None);
         }
         for number in 0..4 {
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
@@ -405,6 +433,9 @@ mod tests {
         let queue = &flow.send_queue[&MediaKind::Audio];
         assert_eq!((queue.written_packets, queue.sent_packets, queue.expired_packets), (6, 4, 1));
         assert_eq!((sending.waiting(), sending.is_settled()), (1, false));
+        let outcomes = line.delivery.lasting;
+        assert_eq!((outcomes.written, outcomes.delivered, outcomes.lost), (6, 1, 1));
+        assert_eq!((outcomes.unsent, outcomes.open()), (1, 3));
         assert_eq!(sending.line(at(4000), true).now.throughput_bps, 0.0);
     }
 
@@ -413,7 +444,7 @@ mod tests {
     fn retransmitted_datagrams_are_counted_as_returned() {
         let mut sending = sending();
         for number in 0..4 {
-            sending.written(at(1000), number, MediaKind::Audio, 1000, None);
+            sending.written(at(1000), number, &media(MediaKind::Audio), None);
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
         }
         // One arrives after a retransmission, one expires before it, and one is lost too late for it.
@@ -429,6 +460,9 @@ mod tests {
         let flow = &line.flow;
         assert_eq!((flow.sent_packets, flow.received_packets, flow.lost_packets.total()), (5, 2, 3));
         assert_eq!((line.unaccounted(), sending.is_settled()), (0, true));
+        // A datagram has one outcome, also if several of its transmissions were lost.
+        let outcomes = line.delivery.lasting;
+        assert_eq!((outcomes.written, outcomes.delivered, outcomes.lost, outcomes.unsent), (4, 2, 2, 0));
     }
 
     /// The first frame includes a retransmitted datagram, the third lacks a datagram.
@@ -441,7 +475,7 @@ mod tests {
             if fragment.index == 0 {
                 sending.frame_written(at(1000), MediaKind::Video);
             }
-            sending.written(at(1000), number as u64, MediaKind::Video, 1000, Some(fragment));
+            sending.written(at(1000), number as u64, &media(MediaKind::Video), Some(fragment));
             sending.fate(at(1010), number as u64, Fate::Sent(Seq48::new(number as u64)));
         }
         for number in [4, 2, 1] {
@@ -461,7 +495,7 @@ mod tests {
     fn datagrams_without_events_are_forgotten() {
         let mut sending = sending();
         for number in 0..MAX_IN_FLIGHT as u64 + 10 {
-            sending.written(at(1000), number, MediaKind::Data, 1, None);
+            sending.written(at(1000), number, &Media::new(&[0]), None);
         }
         assert_eq!((sending.in_flight.len(), sending.waiting()), (MAX_IN_FLIGHT, MAX_IN_FLIGHT));
     }
