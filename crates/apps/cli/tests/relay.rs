@@ -159,9 +159,40 @@ fn a_new_connection_replaces_the_current_one() {
     let mut first = first.unwrap();
     let mut messages = String::new();
     first.messages.read_to_string(&mut messages).unwrap();
-    assert!(messages.contains("the peer closed the connection"), "{messages}");
-    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    assert!(messages.contains("Too Busy"), "{messages}");
+    assert_eq!(first.child.wait().unwrap().code(), Some(1));
     assert_eq!(there.end().0, Some(0));
+}
+
+/// The listening relay is killed and started again: the connecting relay connects to it again, unless `--once` is set.
+#[test]
+fn a_relay_connects_again_to_a_relay_that_returns() {
+    for security in ["--any", "--insecure"] {
+        let (player, camera) = (program(), program());
+        let to = player.local_addr().unwrap().to_string();
+        let mut first = Relay::new(&["--listen", ANY, security, "--to", &to]);
+        let at = first.word_after("listening at ");
+        let mut here = Relay::new(&["--connect", &at, security, "--from", ANY]);
+        let port = here.word_after("port 0 listens at ");
+        let mut buffer = [0; 100];
+        camera.send_to(&[1], &port).unwrap();
+        assert_eq!(player.recv_from(&mut buffer).unwrap().0, 1);
+        first.child.kill().unwrap();
+        first.child.wait().unwrap();
+        let there = Relay::new(&["--listen", &at, security, "--to", &to]);
+        player.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        // A program that sends continuously.
+        let arrived = (0..1200).any(|_| {
+            camera.send_to(&[2], &port).unwrap();
+            player.recv_from(&mut buffer).is_ok_and(|_| buffer[0] == 2)
+        });
+        assert!(arrived, "{security}");
+        assert_eq!(here.word_after("; trying to "), "reconnect");
+        assert_eq!(here.word_after(": connected "), "again");
+        let (status, messages) = here.end();
+        assert_eq!(status, Some(0), "{messages}");
+        assert_eq!(there.end().0, Some(0));
+    }
 }
 
 /// docs/src/real.md: `--json` prints a line each second, and one at the end.

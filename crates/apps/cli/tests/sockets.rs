@@ -34,7 +34,11 @@ struct Receiver {
 
 impl Receiver {
     fn new(arguments: &[&str]) -> Self {
-        let mut child = headway(&["recv", ANY, "--json"]).args(arguments).spawn().unwrap();
+        Self::listening(ANY, arguments)
+    }
+
+    fn listening(at: &str, arguments: &[&str]) -> Self {
+        let mut child = headway(&["recv", at, "--json"]).args(arguments).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         // The line with the address of the metrics precedes that of the receiver.
         let mut messages: Vec<Value> = Vec::new();
@@ -287,6 +291,36 @@ fn a_model_that_is_too_fast_stops() {
         }
         assert_eq!(receiver.end(None).0, Some(0));
     }
+}
+
+/// A receiver that is killed and started again. The counters of the sender continue.
+#[test]
+fn a_sender_connects_again_to_a_receiver_that_returns() {
+    let model = ["--model", "kind = \"cbr\", interval = \"10ms\", payload = \"100B\", lifetime = \"10s\""];
+    let mut first = Receiver::new(&["--insecure"]);
+    let mut sender = first.sender(&[&model[..], &["--reconnect"]].concat()).spawn().unwrap();
+    let mut line = String::new();
+    while line.is_empty() || json(&line)["received_packets"] == 0 {
+        line.clear();
+        first.out.read_line(&mut line).unwrap();
+    }
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let mut second = Receiver::listening(&first.at, &["--insecure"]);
+    line.clear();
+    while line.is_empty() || json(&line)["received_packets"] == 0 {
+        line.clear();
+        second.out.read_line(&mut line).unwrap();
+    }
+    assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
+    let mut lines = String::new();
+    sender.stdout.take().unwrap().read_to_string(&mut lines).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(0));
+    let sent = last(&lines);
+    let received = last(&second.end(Some("-INT")).1);
+    assert_eq!((&sent["interruptions"], &sent["connection_failure"]), (&1.into(), &Value::Null), "{sent}");
+    // The receiver that was killed had received more.
+    assert!(sent["received_packets"].as_u64() > received["received_packets"].as_u64(), "{sent} {received}");
 }
 
 /// A link that loses each fifth packet: a file is not delivered, and `--min-delivered` sets the share that suffices.

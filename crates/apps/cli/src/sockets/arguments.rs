@@ -167,6 +167,11 @@ pub(crate) struct SendOptions {
     /// without a lifetime (see --expires), and no minimum for those with one].
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub(crate) min_delivered: Option<Probability>,
+    /// Connect again if the receiver is gone and returns, until the source ends. Datagrams wait in the send queue, within
+    /// its limit and their lifetimes. Those in flight at the loss are not sent again [default: a lost connection is the
+    /// end].
+    #[arg(long)]
+    pub(crate) reconnect: bool,
     /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second
     /// [default: when all data of the source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -210,8 +215,8 @@ pub(crate) struct RelayOptions {
     /// the peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
     pub(crate) to: Vec<String>,
-    /// Exit when the first connection ends. Requires --listen.
-    #[arg(long, requires = "listen")]
+    /// Exit when the first connection ends [default: --listen waits for another peer, and --connect connects again].
+    #[arg(long)]
     pub(crate) once: bool,
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     }
     let source = Source::new(args)?;
     let options = args.endpoint.options(args.trust.trust(), Some(&args.queue))?;
+    let options = Options { reconnect: args.reconnect, ..options };
     check_methods(args.media.method.is_some(), &options)?;
     // The file may be a pipe: until it is open, a signal ends the program.
     interrupt::listen();

@@ -49,6 +49,10 @@ pub(super) struct Sending {
     /// Whether the send queue retransmits lost datagrams that are not too late.
     resends: bool,
     encoder_rate: Option<Rate>,
+    /// Number of times that the connection was lost.
+    interruptions: u64,
+    /// Whether it is lost and not yet established again.
+    is_interrupted: bool,
     status: Option<Status>,
     /// Time of the previous report, and number of delivered bytes at that time.
     before: (Instant, u64),
@@ -67,6 +71,8 @@ pub(super) struct Sent {
     /// Outcomes of the datagrams of the source.
     #[serde(serialize_with = "report")]
     pub(super) delivery: Delivery,
+    /// Number of times that the connection was lost and began again.
+    pub(super) interruptions: u64,
     /// Datagrams from the peer, if they are forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reverse: Option<ReverseReport>,
@@ -103,6 +109,8 @@ impl Sending {
             header: 0,
             resends,
             encoder_rate: None,
+            interruptions: 0,
+            is_interrupted: false,
             status: None,
             before: (now, 0),
         }
@@ -139,6 +147,11 @@ impl Sending {
         match event {
             Event::Media(number, fate) => self.fate(now, *number, *fate),
             Event::Rate(rate) => self.encoder_rate = Some(*rate),
+            Event::Interrupted(_) => {
+                self.interruptions += 1;
+                self.is_interrupted = true;
+            }
+            Event::Connected => self.is_interrupted = false,
             _ => {}
         }
     }
@@ -170,6 +183,7 @@ impl Sending {
             (Fate::Unsent { .. }, None) => outcomes.unsent += 1,
             // A retransmission came too late.
             (Fate::Unsent { .. }, Some(_)) | (Fate::Lost | Fate::Dropped(_), _) => outcomes.lost += 1,
+            (Fate::Unknown, _) if self.is_interrupted => outcomes.lost += 1,
             _ => {}
         }
         match (fate, sent) {
@@ -193,6 +207,8 @@ impl Sending {
                 }
                 self.meter.lost(&packet, DropCause::Channel);
             }
+            // The peer was gone before it reported the datagram.
+            (Fate::Unknown, Some(packet)) if self.is_interrupted => self.meter.lost(&packet, DropCause::Channel),
             // The program of the peer did not read the datagram.
             (Fate::Dropped(_), Some(packet)) => self.meter.lost(&packet, DropCause::Host),
             _ => {}
@@ -257,6 +273,7 @@ impl Sending {
             flow,
             now: current,
             delivery: self.delivery,
+            interruptions: self.interruptions,
             reverse: None,
         }
     }
@@ -375,6 +392,7 @@ impl Figures for Sent {
         );
         let full = queue(|queue| queue.refused_packets + queue.pushed_out_packets);
         page.counter("refused_packets", "Number of datagrams that a full send queue dropped.", full);
+        page.counter("interruptions", "Number of times that the connection was lost.", self.interruptions);
         page.gauge("waiting_packets", "Number of datagrams in the send queue.", Some(now.waiting_packets as f64));
         page.gauge("throughput_bps", "Delivered rate with headers, in bit/s.", Some(now.throughput_bps));
         page.gauge("allowed_rate_bps", "Rate that the controller allows, in bit/s.", now.allowed_rate_bps);
@@ -437,6 +455,24 @@ mod tests {
         assert_eq!((outcomes.written, outcomes.delivered, outcomes.lost), (6, 1, 1));
         assert_eq!((outcomes.unsent, outcomes.open()), (1, 3));
         assert_eq!(sending.line(at(4000), true).now.throughput_bps, 0.0);
+    }
+
+    /// Datagrams in flight when the connection is lost are lost; those in flight at the end have no outcome.
+    #[test]
+    fn datagrams_in_flight_at_an_interruption_are_lost() {
+        let mut sending = sending();
+        for number in 0..2 {
+            sending.written(at(1000), number, &media(MediaKind::Audio), None);
+            sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
+            if number == 0 {
+                sending.on_event(at(1020), &Event::Interrupted(headway_net::Closed::NoAnswer));
+            }
+            sending.on_event(at(1030), &Event::Media(number, Fate::Unknown));
+            sending.on_event(at(1040), &Event::Connected);
+        }
+        let line = sending.line(at(2000), true);
+        assert_eq!((line.delivery.lasting.lost, line.delivery.lasting.open(), line.interruptions), (1, 1, 1));
+        assert_eq!((line.flow.lost_packets.total(), line.unaccounted()), (1, 1));
     }
 
     /// docs/src/send-queues.md: written and returned packets are sent, discarded or queued.
