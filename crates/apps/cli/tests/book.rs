@@ -36,7 +36,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
-    ("peer", 12),
+    ("peer", 14),
     ("pip", 1),
 ];
 

@@ -323,6 +323,42 @@ fn a_sender_connects_again_to_a_receiver_that_returns() {
     assert!(sent["received_packets"].as_u64() > received["received_packets"].as_u64(), "{sent} {received}");
 }
 
+/// The encoder rate is written to a file descriptor and served next to the metrics.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_encoder_rate_is_reported_to_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rate").display().to_string();
+    let receiver = Receiver::new(&["--insecure"]);
+    let model = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
+    let command = format!(
+        "exec {} send {} --insecure --json --rate-fd 3 --metrics {ANY} --model '{model}' 3>{path}",
+        env!("CARGO_BIN_EXE_headway"),
+        receiver.at
+    );
+    let mut sender = Command::new("sh").args(["-c", &command]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(sender.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let at = json(&line)["metrics"].as_str().unwrap().to_owned();
+    let rate = loop {
+        let answer = ask(&at, &format!("GET /rate HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("content-type: application/json"), "{answer}");
+        if let Some(rate) = json(answer.split_once("\r\n\r\n").unwrap().1)["encoder_rate_bps"].as_u64() {
+            break rate;
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    };
+    assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(0));
+    let written = std::fs::read_to_string(path).unwrap();
+    let rates: Vec<u64> = written.lines().map(|line| json(line)["encoder_rate_bps"].as_u64().unwrap()).collect();
+    assert!(rates.contains(&rate) && rates.windows(2).all(|pair| pair[0] != pair[1]), "{rate}: {written}");
+    receiver.end(Some("-INT"));
+}
+
 /// A link that loses each fifth packet: a file is not delivered, and `--min-delivered` sets the share that suffices.
 #[test]
 fn a_sender_reports_datagrams_that_were_not_delivered() {

@@ -172,6 +172,8 @@ pub(crate) struct SendOptions {
     /// end].
     #[arg(long)]
     pub(crate) reconnect: bool,
+    #[command(flatten)]
+    pub(crate) rate: RateOptions,
     /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second
     /// [default: when all data of the source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -218,12 +220,23 @@ pub(crate) struct RelayOptions {
     /// Exit when the first connection ends [default: --listen waits for another peer, and --connect connects again].
     #[arg(long)]
     pub(crate) once: bool,
+    #[command(flatten)]
+    pub(crate) rate: RateOptions,
+}
+
+/// Encoder rate for another program.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct RateOptions {
+    /// Write the rate for an encoder to this file descriptor, which is a pipe or a file: a line of JSON such as
+    /// {"encoder_rate_bps":1200000} for each change. A slow reader misses changes, but not the last one.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) rate_fd: Option<u32>,
 }
 
 /// Metrics, records and the live view.
 #[derive(Debug, Args)]
 pub(crate) struct WatchOptions {
-    /// Serve metrics for Prometheus at this local address, under /metrics.
+    /// Serve metrics for Prometheus at this local address, under /metrics, and the rate for an encoder under /rate.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
     /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it. For

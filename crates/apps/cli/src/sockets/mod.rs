@@ -11,6 +11,7 @@ mod line;
 mod metrics;
 mod model;
 mod mpeg_ts;
+mod rate_feed;
 mod receiving;
 mod recording;
 mod recv;

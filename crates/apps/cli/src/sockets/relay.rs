@@ -8,6 +8,7 @@ use super::delays::DelayMeter;
 use super::endpoint::{address, check_methods, check_not_own, destination, spawn};
 use super::framing::MAX_LENGTH;
 use super::line::{Line, Outcome, Supply};
+use super::rate_feed::RateFeed;
 use super::receiving::{Meter, Receiving, ReverseFlow, ReverseReport};
 use super::recv::{failed_handshake, listen, name};
 use super::rules::{Place, Port, Rules};
@@ -46,6 +47,7 @@ struct Relay {
     /// Current connection.
     line: Mutex<Option<Arc<Line>>>,
     strays: Mutex<Strays>,
+    feed: Mutex<RateFeed>,
 }
 
 /// Datagrams for unknown ports. Both relays must have the same ports.
@@ -91,8 +93,9 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
         )));
     }
     let mut watch = Watch::new(&args.watch, &[NAME, REVERSE], NO_SEED, &console)?;
+    let feed = Mutex::new(RateFeed::new(args.rate, watch.rate())?);
     let (defaults, delays, line, strays) = (args.media, args.delays, Mutex::default(), Mutex::default());
-    let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays });
+    let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays, feed });
     let kind = args.endpoint.controller();
     let ended = match (&args.connect, &args.listen) {
         (Some(server), _) => {
@@ -373,8 +376,13 @@ impl Relay {
         line: &Line,
         console: &Console,
         watch: &mut Watch,
-        supply: impl FnMut() -> Supply,
+        mut supply: impl FnMut() -> Supply,
     ) -> (Outcome, Result<(), Failure>) {
+        let supply = || {
+            let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+            feed.update(line.connection().encoding_rate(), console);
+            supply()
+        };
         let ended = line.follow(console, supply, |sent| {
             self.warn(console);
             watch.update(sent, || sent.flows())
