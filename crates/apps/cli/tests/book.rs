@@ -38,6 +38,8 @@ const NEEDS: &[(&str, usize)] = &[
     ("ns2", 1),
     ("peer", 14),
     ("pip", 1),
+    ("podman", 1),
+    ("root", 1),
 ];
 
 /// Scenario files of pages: page, file name, text, and whether the first TOML block of the page is appended.
