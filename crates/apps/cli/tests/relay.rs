@@ -164,6 +164,30 @@ fn a_new_connection_replaces_the_current_one() {
     assert_eq!(there.end().0, Some(0));
 }
 
+/// A stranger is named in a line of JSON and counted, although it is not connected.
+#[test]
+fn a_refused_client_is_named_and_counted() {
+    let print = ["AB"; 32].join(":");
+    let listen = ["--listen", ANY, "--fingerprint", &print, "--to", "127.0.0.1:9", "--json"];
+    let mut child = headway(&["relay"]).args(listen).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut next = || {
+        let mut line = String::new();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+        serde_json::from_str::<serde_json::Value>(&line).unwrap()
+    };
+    let at = next()["listening"].as_str().unwrap().to_owned();
+    let stranger = headway(&["relay", "--connect", &at, "--any", "--from", ANY]).output().unwrap();
+    assert_eq!(stranger.status.code(), Some(1));
+    let refused = std::iter::repeat_with(&mut next).find(|line| !line["why"].is_null()).unwrap();
+    assert!(refused["why"].as_str().unwrap().contains("fingerprint"), "{refused}");
+    assert!(refused["from"].as_str().unwrap().starts_with("127.0.0.1:"), "{refused}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let last = std::iter::repeat_with(next).find(|line| line["last"] == true).unwrap();
+    assert_eq!(last["reverse"]["refused_handshakes"], 1);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 /// The listening relay is killed and started again: the connecting relay connects to it again, unless `--once` is set.
 #[test]
 fn a_relay_connects_again_to_a_relay_that_returns() {

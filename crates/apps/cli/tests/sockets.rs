@@ -625,7 +625,13 @@ fn an_identity_is_persistent_and_private() {
     let friend = second.sender(&["--file", &file, "--identity", &identity("client")]).output().unwrap();
     succeeded(&friend);
     let (_, lines, _) = second.end(Some("-INT"));
-    assert_eq!(last(&lines)["received_bytes"], 9);
+    let received = last(&lines);
+    assert_eq!(received["received_bytes"], 9);
+    assert!(received["refused_handshakes"].as_u64() >= Some(1), "{received}");
+    // The first stranger is named by its address and its fingerprint. The second one did not trust the receiver.
+    let refused: Vec<Value> = lines.lines().map(json).filter(|line| !line["why"].is_null()).collect();
+    assert!(refused.iter().all(|line| line["from"].as_str().unwrap().starts_with("127.0.0.1:")), "{lines}");
+    assert!(refused[0]["why"].as_str().unwrap().contains("fingerprint"), "{lines}");
 }
 
 #[test]

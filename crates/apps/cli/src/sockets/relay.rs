@@ -9,7 +9,7 @@ use super::endpoint::{address, check_methods, check_not_own, destination, spawn}
 use super::framing::MAX_LENGTH;
 use super::line::{Line, Outcome, Supply};
 use super::rate_feed::RateFeed;
-use super::receiving::{Meter, Receiving, ReverseFlow, ReverseReport};
+use super::receiving::{Meter, Received, Receiving, ReverseFlow, ReverseReport};
 use super::recv::{failed_handshake, listen, name};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
@@ -154,10 +154,11 @@ struct Waiting {
     meter: Meter,
     delays: Option<Arc<DelayMeter>>,
     reverse: FlowLabel,
+    server: Arc<Endpoint>,
 }
 
 impl Waiting {
-    fn new(kind: &str, delays: DelayOptions) -> Self {
+    fn new(kind: &str, delays: DelayOptions, server: Arc<Endpoint>) -> Self {
         let clock = Clock::new();
         let (label, reverse) = labels("no peer".to_owned(), kind);
         let now = clock.now();
@@ -169,13 +170,16 @@ impl Waiting {
             meter: Meter::new(clock),
             delays: delays.meter(),
             reverse,
+            server,
         }
     }
 
     /// Returns the current figures and starts the next interval.
     fn line(&mut self, last: bool) -> Sent {
         let now = self.clock.now();
-        let received = self.receiving.line(now, std::iter::empty(), last).with_delays(self.delays.as_deref());
+        let refused_handshakes = self.server.counters().refused_handshakes;
+        let line = self.receiving.line(now, std::iter::empty(), last);
+        let received = Received { refused_handshakes, ..line }.with_delays(self.delays.as_deref());
         let reverse = ReverseReport { received, flow: self.meter.summary(&received, self.reverse.clone()) };
         Sent { reverse: Some(reverse), ..self.sending.line(now, last) }
     }
@@ -414,7 +418,7 @@ impl Relay {
             }
         })?;
         let kind = args.endpoint.controller();
-        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays));
+        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays, Arc::clone(&server)));
         while !interrupt::stop_requested() {
             let refused = console.refused(&server);
             if args.once
@@ -436,6 +440,8 @@ impl Relay {
             let line = self.begin(connection, options, kind)?;
             let (ended, written) = self.follow(&line, console, &mut watch, || {
                 let _ = console.refused(&server);
+                let refused = server.counters().refused_handshakes;
+                line.reverse().iter().for_each(|reverse| reverse.set_refused(refused));
                 newer(&connections, &mut next)
             });
             if args.once {
@@ -449,7 +455,7 @@ impl Relay {
                 // The final report is that of this connection.
                 return Ok(());
             }
-            waiting = Waiting::new(kind, self.delays);
+            waiting = Waiting::new(kind, self.delays, Arc::clone(&server));
         }
         waiting.end(console, watch, None)
     }
