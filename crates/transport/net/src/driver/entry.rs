@@ -1,6 +1,6 @@
 //! State of one connection of an endpoint.
 
-use super::reconnect::Recovery;
+use super::recovery::Recovery;
 use crate::breaker::{Breaker, BreakerReason};
 use crate::mailbox::Mailbox;
 use crate::outbox::ConnectionOutbox;

@@ -1,7 +1,7 @@
 //! Life of a connection, from [`connect`](Driver::connect) or the Request of a peer to its end.
 
 use super::entry::{Entry, Stage};
-use super::reconnect::REQUEST_TIMEOUT;
+use super::recovery::REQUEST_TIMEOUT;
 use super::{Common, Driver};
 use crate::mailbox::{Closed, Event};
 use crate::outbox::ConnectionOutbox;

@@ -8,6 +8,7 @@ mod events;
 mod lifecycle;
 mod receive;
 mod reconnect;
+mod recovery;
 mod sessions;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 use super::Driver;
 use super::entry::{Entry, Stage};
+use super::recovery::Recovery;
 use crate::breaker::Breaker;
 use crate::mailbox::{Closed, Event};
 use crate::secure::SecureError;
@@ -23,45 +24,6 @@ const ATTEMPT: Duration = Duration::from_millis(1375);
 const ATTEMPT_TRIPS: u64 = 8;
 /// Wait before the next attempt after the peer has ended a connection or refused it.
 const REFUSED_WAIT: Duration = Duration::from_millis(500);
-/// Wait before the first retransmission of a Request. It doubles each time, as that of DTLS handshakes.
-pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_millis(125);
-
-/// State of the reconnection of one connection.
-#[derive(Debug, Default)]
-pub(super) struct Recovery {
-    /// Whether this end opened the connection, it was established, and the endpoint reconnects.
-    is_enabled: bool,
-    /// Time of the next attempt; `None` while the connection is not lost.
-    retry_at: Option<Instant>,
-    /// Whether the handshake needed small datagrams.
-    small: bool,
-    /// Last known round-trip time.
-    rtt: Duration,
-    /// Packets received and data packets sent up to the last check.
-    received: u64,
-    sent: u64,
-    /// First check that found data sent since the last packet of the peer.
-    silent_since: Option<Instant>,
-}
-
-impl Recovery {
-    /// Returns whether the connection is lost and not yet established again.
-    pub(super) const fn is_lost(&self) -> bool {
-        self.retry_at.is_some()
-    }
-
-    /// Updates the counters of packets. Returns how long the peer has not answered data.
-    fn silence(&mut self, now: Instant, received: u64, sent: u64) -> Option<Duration> {
-        if received != self.received {
-            self.silent_since = None;
-        }
-        if sent != self.sent {
-            self.silent_since.get_or_insert(now);
-        }
-        (self.received, self.sent) = (received, sent);
-        Some(now.since(self.silent_since?))
-    }
-}
 
 /// Returns whether the peer may accept another connection. `lost`: whether this was an attempt to reconnect.
 fn may_return(why: &Closed, lost: bool) -> bool {
@@ -84,10 +46,10 @@ fn may_return(why: &Closed, lost: bool) -> bool {
 impl Driver {
     /// Records that a connection is established.
     pub(super) fn on_established(&mut self, key: u64) {
-        let is_enabled = self.common.reconnect;
-        if let Some(entry) = self.entries.get_mut(&key).filter(|entry| is_enabled && !entry.accepted) {
+        let reconnects = self.common.reconnect;
+        if let Some(entry) = self.entries.get_mut(&key).filter(|entry| reconnects && !entry.accepted) {
             let small = self.secure.as_ref().is_some_and(|secure| secure.is_small(entry.path));
-            entry.recovery = Recovery { is_enabled, small, rtt: entry.recovery.rtt, ..Recovery::default() };
+            entry.recovery = Recovery::established(small, entry.recovery.rtt);
         }
     }
 
