@@ -51,7 +51,7 @@ pub(crate) fn check(bytes: &[u8]) {
     };
     // One client has a session, the other is in a handshake.
     for (client, path) in &mut world.clients {
-        assert_eq!(client.connect(world.now, *path), Ok(()));
+        assert_eq!(client.connect(world.now, *path, false), Ok(()));
     }
     world.exchange(0);
     world.exchange(0);

@@ -7,6 +7,7 @@ mod book_links;
 mod command;
 mod common;
 mod dependencies;
+mod deploy;
 mod folders;
 mod lab;
 mod layers;

@@ -36,8 +36,10 @@ const NEEDS: &[(&str, usize)] = &[
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
-    ("peer", 12),
+    ("peer", 14),
     ("pip", 1),
+    ("podman", 1),
+    ("root", 1),
 ];
 
 /// Scenario files of pages: page, file name, text, and whether the first TOML block of the page is appended.

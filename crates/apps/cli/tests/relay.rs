@@ -159,9 +159,64 @@ fn a_new_connection_replaces_the_current_one() {
     let mut first = first.unwrap();
     let mut messages = String::new();
     first.messages.read_to_string(&mut messages).unwrap();
-    assert!(messages.contains("the peer closed the connection"), "{messages}");
-    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    assert!(messages.contains("Too Busy"), "{messages}");
+    assert_eq!(first.child.wait().unwrap().code(), Some(1));
     assert_eq!(there.end().0, Some(0));
+}
+
+/// A stranger is named in a line of JSON and counted, although it is not connected.
+#[test]
+fn a_refused_client_is_named_and_counted() {
+    let print = ["AB"; 32].join(":");
+    let listen = ["--listen", ANY, "--fingerprint", &print, "--to", "127.0.0.1:9", "--json"];
+    let mut child = headway(&["relay"]).args(listen).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut next = || {
+        let mut line = String::new();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+        serde_json::from_str::<serde_json::Value>(&line).unwrap()
+    };
+    let at = next()["listening"].as_str().unwrap().to_owned();
+    let stranger = headway(&["relay", "--connect", &at, "--any", "--from", ANY]).output().unwrap();
+    assert_eq!(stranger.status.code(), Some(1));
+    let refused = std::iter::repeat_with(&mut next).find(|line| !line["why"].is_null()).unwrap();
+    assert!(refused["why"].as_str().unwrap().contains("fingerprint"), "{refused}");
+    assert!(refused["from"].as_str().unwrap().starts_with("127.0.0.1:"), "{refused}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let last = std::iter::repeat_with(next).find(|line| line["last"] == true).unwrap();
+    assert_eq!(last["reverse"]["refused_handshakes"], 1);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// The listening relay is killed and started again: the connecting relay connects to it again, unless `--once` is set.
+#[test]
+fn a_relay_connects_again_to_a_relay_that_returns() {
+    for security in ["--any", "--insecure"] {
+        let (player, camera) = (program(), program());
+        let to = player.local_addr().unwrap().to_string();
+        let mut first = Relay::new(&["--listen", ANY, security, "--to", &to]);
+        let at = first.word_after("listening at ");
+        let mut here = Relay::new(&["--connect", &at, security, "--from", ANY]);
+        let port = here.word_after("port 0 listens at ");
+        let mut buffer = [0; 100];
+        camera.send_to(&[1], &port).unwrap();
+        assert_eq!(player.recv_from(&mut buffer).unwrap().0, 1);
+        first.child.kill().unwrap();
+        first.child.wait().unwrap();
+        let there = Relay::new(&["--listen", &at, security, "--to", &to]);
+        player.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        // A program that sends continuously.
+        let arrived = (0..1200).any(|_| {
+            camera.send_to(&[2], &port).unwrap();
+            player.recv_from(&mut buffer).is_ok_and(|_| buffer[0] == 2)
+        });
+        assert!(arrived, "{security}");
+        assert_eq!(here.word_after("; trying to "), "reconnect");
+        assert_eq!(here.word_after(": connected "), "again");
+        let (status, messages) = here.end();
+        assert_eq!(status, Some(0), "{messages}");
+        assert_eq!(there.end().0, Some(0));
+    }
 }
 
 /// docs/src/real.md: `--json` prints a line each second, and one at the end.
@@ -222,6 +277,7 @@ fn errors_include_the_allowed_values() {
         (&["--from", ANY, "--listen", ANY], "cannot be used with"),
         (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
         (&["--to", "127.0.0.1:0"], "has port 0; expected a port"),
+        (&["--from", ANY, "--rate-fd", "77"], "--rate-fd 77: No such file or directory"),
         // Datagrams would loop.
         (&["--from", "127.0.0.1:9"], "--connect 127.0.0.1:9: this command listens at 127.0.0.1:9 and"),
         (&[itself], "port 7: to 127.0.0.1:7300: this command listens at 0.0.0.0:7300 and"),

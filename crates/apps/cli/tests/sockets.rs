@@ -34,7 +34,11 @@ struct Receiver {
 
 impl Receiver {
     fn new(arguments: &[&str]) -> Self {
-        let mut child = headway(&["recv", ANY, "--json"]).args(arguments).spawn().unwrap();
+        Self::listening(ANY, arguments)
+    }
+
+    fn listening(at: &str, arguments: &[&str]) -> Self {
+        let mut child = headway(&["recv", at, "--json"]).args(arguments).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         // The line with the address of the metrics precedes that of the receiver.
         let mut messages: Vec<Value> = Vec::new();
@@ -128,6 +132,33 @@ fn framed_datagrams_pass_from_stdin_to_stdout() {
     let mut lines = String::new();
     messages.read_to_string(&mut lines).unwrap();
     assert_eq!(last(&lines)["received_packets"], 80);
+}
+
+/// ISO/IEC 13818-1 section 2.4.3.2: packets have 188 bytes and start with 0x47.
+#[test]
+fn datagrams_of_mpeg_ts_are_whole_packets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let mut stream = bytes(188 * 500);
+    stream.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
+    std::fs::write(path("film.ts"), &stream).unwrap();
+    for (more, is_whole) in [(&[][..], true), (&["--chunk", "1000"], false)] {
+        let output = path("received");
+        let receiver = Receiver::new(&["--once", "--out", &output, "--framing", "length"]);
+        let file = ["--file", &path("film.ts")];
+        succeeded(&receiver.sender(&[&file[..], more].concat()).output().unwrap());
+        assert_eq!(receiver.end(None).0, Some(0));
+        let received = std::fs::read(output).unwrap();
+        let (mut rest, mut joined) = (&received[..], Vec::new());
+        while let Some((length, after)) = rest.split_first_chunk::<2>() {
+            let (datagram, after) = after.split_at(u16::from_be_bytes(*length).into());
+            assert!(!is_whole || datagram.len().is_multiple_of(188) && datagram.len() <= 1316, "{}", datagram.len());
+            assert!(is_whole || datagram.len() == 1000, "{}", datagram.len());
+            joined.extend_from_slice(datagram);
+            rest = after;
+        }
+        assert!(joined == stream);
+    }
 }
 
 #[test]
@@ -235,14 +266,122 @@ fn duration_ends_a_stream_without_feedback() {
     receiver.end(Some("-INT"));
 }
 
-/// A source that is faster than the machine stops in time, and a full send queue drops its datagrams.
+/// A source that is faster than the machine stops in time, and a full send queue drops its datagrams. The sender reports
+/// how many it did not deliver, and succeeds if the user accepts that.
 #[test]
 fn a_model_that_is_too_fast_stops() {
-    let receiver = Receiver::new(&["--once"]);
-    let model = "kind = \"cbr\", interval = \"1ns\", payload = \"100B\"";
-    let sent = last(&succeeded(&receiver.sender(&["--model", model, "--duration", "500ms"]).output().unwrap()));
-    assert!(sent["send_queue"]["data"]["refused_packets"].as_u64() > Some(0), "{sent}");
-    assert_eq!(receiver.end(None).0, Some(0));
+    let model = ["--model", "kind = \"cbr\", interval = \"1ns\", payload = \"100B\"", "--duration", "500ms"];
+    for (more, status) in [(&[][..], 1), (&["--min-delivered", "0%"], 0), (&["--expires", "100s"], 0)] {
+        let receiver = Receiver::new(&["--once"]);
+        let output = receiver.sender(&[&model[..], more].concat()).output().unwrap();
+        let messages = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{messages}");
+        let sent = last(&text(&output.stdout));
+        assert!(sent["send_queue"]["data"]["refused_packets"].as_u64() > Some(0), "{sent}");
+        let delivery = &sent["delivery"];
+        assert!(
+            delivery["unsent_packets"].as_u64() >= sent["send_queue"]["data"]["refused_packets"].as_u64(),
+            "{sent}"
+        );
+        assert!(delivery["delivered_ratio"].as_f64() < Some(1.0), "{sent}");
+        if status == 1 {
+            assert!(messages.contains(" were not delivered: ") && messages.contains(" never sent"), "{messages}");
+            let failure = sent["connection_failure"].as_str().unwrap();
+            assert_eq!(messages, format!("headway: {failure}\n"));
+        }
+        assert_eq!(receiver.end(None).0, Some(0));
+    }
+}
+
+/// A receiver that is killed and started again. The counters of the sender continue.
+#[test]
+fn a_sender_connects_again_to_a_receiver_that_returns() {
+    let model = ["--model", "kind = \"cbr\", interval = \"10ms\", payload = \"100B\", lifetime = \"10s\""];
+    let mut first = Receiver::new(&["--insecure"]);
+    let mut sender = first.sender(&[&model[..], &["--reconnect"]].concat()).spawn().unwrap();
+    let mut line = String::new();
+    while line.is_empty() || json(&line)["received_packets"] == 0 {
+        line.clear();
+        first.out.read_line(&mut line).unwrap();
+    }
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let mut second = Receiver::listening(&first.at, &["--insecure"]);
+    line.clear();
+    while line.is_empty() || json(&line)["received_packets"] == 0 {
+        line.clear();
+        second.out.read_line(&mut line).unwrap();
+    }
+    assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
+    let mut lines = String::new();
+    sender.stdout.take().unwrap().read_to_string(&mut lines).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(0));
+    let sent = last(&lines);
+    let received = last(&second.end(Some("-INT")).1);
+    assert_eq!((&sent["interruptions"], &sent["connection_failure"]), (&1.into(), &Value::Null), "{sent}");
+    // The receiver that was killed had received more.
+    assert!(sent["received_packets"].as_u64() > received["received_packets"].as_u64(), "{sent} {received}");
+}
+
+/// The encoder rate is written to a file descriptor and served next to the metrics.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_encoder_rate_is_reported_to_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rate").display().to_string();
+    let receiver = Receiver::new(&["--insecure"]);
+    let model = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
+    let command = format!(
+        "exec {} send {} --insecure --json --rate-fd 3 --metrics {ANY} --model '{model}' 3>{path}",
+        env!("CARGO_BIN_EXE_headway"),
+        receiver.at
+    );
+    let mut sender = Command::new("sh").args(["-c", &command]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(sender.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let at = json(&line)["metrics"].as_str().unwrap().to_owned();
+    let rate = loop {
+        let answer = ask(&at, &format!("GET /rate HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("content-type: application/json"), "{answer}");
+        if let Some(rate) = json(answer.split_once("\r\n\r\n").unwrap().1)["encoder_rate_bps"].as_u64() {
+            break rate;
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    };
+    assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(0));
+    let written = std::fs::read_to_string(path).unwrap();
+    let rates: Vec<u64> = written.lines().map(|line| json(line)["encoder_rate_bps"].as_u64().unwrap()).collect();
+    assert!(rates.contains(&rate) && rates.windows(2).all(|pair| pair[0] != pair[1]), "{rate}: {written}");
+    receiver.end(Some("-INT"));
+}
+
+/// A link that loses each fifth packet: a file is not delivered, and `--min-delivered` sets the share that suffices.
+#[test]
+fn a_sender_reports_datagrams_that_were_not_delivered() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file").display().to_string();
+    std::fs::write(&file, bytes(30_000)).unwrap();
+    let queue = ["--queue", "fifo,resend=false", "--chunk", "500"];
+    for (more, status) in [(&[][..], 1), (&["--min-delivered", "1%"], 0), (&["--min-delivered", "99%"], 1)] {
+        let receiver = Receiver::new(&["--insecure"]);
+        let link = ["--listen", ANY, "--to", &receiver.at, "--loss", "periodic,every=5,first=20"];
+        let mut proxy = headway(&["proxy"]).args(link).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(proxy.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let at = line.split(' ').next().unwrap();
+        let output = headway(&["send", at, "--insecure", "--file", &file]).args(queue).args(more).output().unwrap();
+        proxy.kill().unwrap();
+        proxy.wait().unwrap();
+        let messages = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{messages}");
+        assert_eq!(messages.contains(" of 60 datagrams ("), status == 1, "{messages}");
+        assert!(messages.contains(" delivered (") && messages.contains(" lost"), "{messages}");
+        receiver.end(Some("-INT"));
+    }
 }
 
 #[test]
@@ -486,7 +625,13 @@ fn an_identity_is_persistent_and_private() {
     let friend = second.sender(&["--file", &file, "--identity", &identity("client")]).output().unwrap();
     succeeded(&friend);
     let (_, lines, _) = second.end(Some("-INT"));
-    assert_eq!(last(&lines)["received_bytes"], 9);
+    let received = last(&lines);
+    assert_eq!(received["received_bytes"], 9);
+    assert!(received["refused_handshakes"].as_u64() >= Some(1), "{received}");
+    // The first stranger is named by its address and its fingerprint. The second one did not trust the receiver.
+    let refused: Vec<Value> = lines.lines().map(json).filter(|line| !line["why"].is_null()).collect();
+    assert!(refused.iter().all(|line| line["from"].as_str().unwrap().starts_with("127.0.0.1:")), "{lines}");
+    assert!(refused[0]["why"].as_str().unwrap().contains("fingerprint"), "{lines}");
 }
 
 #[test]

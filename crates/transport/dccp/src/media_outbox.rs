@@ -207,6 +207,14 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         withdrawn.map(|media| media.map(|pushed| pushed.payload)).collect()
     }
 
+    /// Prepares for another connection to the peer. Queued datagrams stay, and sent datagrams without an outcome get
+    /// [`Fate::Unknown`].
+    pub fn start_again(&mut self) {
+        let Self { outcomes, outstanding, .. } = self;
+        std::mem::take(outstanding).drain().for_each(|in_flight| outcomes.record(in_flight.id, Fate::Unknown));
+        self.first = None;
+    }
+
     /// Returns the send queue.
     #[must_use]
     pub const fn queue(&self) -> &SendQueue<Pushed<T>> {

@@ -18,6 +18,40 @@ use std::task::{Context, Poll};
 /// Datagrams are sent by priority until they expire. All methods take `&self`, so one thread may send while another
 /// receives. Methods that wait block the thread; each has an equivalent that returns a future, for any executor.
 /// Dropping a connection [closes](Self::close) it without waiting.
+///
+/// # Reconnection
+///
+/// With [`Options::reconnect`](crate::Options::reconnect) an established connection to a server survives the loss of
+/// that server. The connection is lost if the server ends it, or if the server is silent for a second (or four round
+/// trips) while data is sent. [`Event::Interrupted`] reports the loss. The endpoint then repeats the handshake until the
+/// server answers: a server that returns gets a message within half a second. [`Event::Connected`] reports the new
+/// connection.
+///
+/// The program keeps its `Connection`: the numbers of datagrams continue, and calls that wait continue to wait. Meanwhile
+/// [`send`](Self::send) queues datagrams. They expire, and the send queue has its limit. Datagrams in flight at the time
+/// of the loss have the outcome [`Fate::Unknown`](crate::Fate::Unknown). The controller starts again.
+///
+/// The connection ends with [`Event::Closed`] if the program closes it, if the server is not trusted or [serves another
+/// client](Self::refuse), or if the [circuit breaker](Closed::Breaker) ends it.
+///
+/// ```
+/// use headway_net::{Endpoint, Event, Media, Options};
+///
+/// let server = Endpoint::server("127.0.0.1:0".parse()?, &Options::insecure())?;
+/// let client = Endpoint::client(&Options { reconnect: true, ..Options::insecure() })?;
+/// let connection = client.connect(server.local_addr())?;
+/// let mut datagram = Vec::new();
+/// for text in ["before the loss", "after it"] {
+///     connection.send(Media::new(text.as_bytes()))?;
+///     // The server ends the first connection when it drops it.
+///     let accepted = server.accept().ok_or("the socket is closed")?;
+///     accepted.recv(&mut datagram)?;
+///     assert_eq!(datagram, text.as_bytes());
+///     drop(accepted);
+///     while !matches!(connection.next_event(), Some(Event::Interrupted(_))) {}
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -259,6 +293,12 @@ impl Connection {
         self.start_close();
         self.wait(&self.mailbox.incoming, Some(Duration::from_secs(2)), |incoming| incoming.closed())
             .unwrap_or(Closed::NoAnswer)
+    }
+
+    /// Ends the connection with the Reset "Too Busy", because the program serves another peer instead. A peer that
+    /// [reconnects](crate::Options::reconnect) does not try again after this Reset.
+    pub fn refuse(&self) {
+        self.shared.with(|now, driver| driver.refuse(now, self.key));
     }
 
     fn wait<T, R>(

@@ -25,6 +25,9 @@ pub enum Event {
     Scale(Scale),
     /// The size of the largest datagram, in bytes, changed.
     Largest(usize),
+    /// The connection was lost for this reason. The endpoint [reconnects](crate::Options::reconnect), and
+    /// [`Connected`](Self::Connected) follows. Datagrams that were in flight have an unknown outcome; queued ones wait.
+    Interrupted(Closed),
     /// The peer's program no longer reads, so no more data is sent.
     PeerNotListening,
     /// The connection is closed. This is the last event.
@@ -188,6 +191,8 @@ impl Mailbox {
                 self.incoming.change(|incoming| incoming.phase = Phase::Over(why.clone()));
                 self.set_backlog(0, Bytes::new(0));
             }
+            // The next path may carry smaller packets only.
+            Event::Interrupted(_) => self.incoming.with(|incoming| incoming.is_largest_confirmed = false),
             Event::Media(..) | Event::PeerNotListening => {}
         }
     }

@@ -61,6 +61,9 @@ pub struct Options {
     pub events: usize,
     /// Whether events report the outcome of each datagram.
     pub follow: bool,
+    /// Whether connections that this endpoint opened and that were established begin again when they are lost, until
+    /// the program closes them: see [`Connection`](crate::Connection#reconnection).
+    pub reconnect: bool,
     /// Clock of the endpoint. Only measurements of clock errors need a clock [with errors](Clock::with_model).
     pub clock: Clock,
 }
@@ -128,6 +131,7 @@ impl Options {
             unread: 1024,
             events: 1024,
             follow: true,
+            reconnect: false,
             clock: Clock::new(),
         }
     }
@@ -239,8 +243,9 @@ impl Options {
 
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
-        let Self { connection, queue, encoder, service, port, unread, events, follow, accepted, .. } = self.clone();
-        Ok(Common { connection, queue, encoder, service, port, unread, events, follow, accepted })
+        let Self { connection, queue, encoder, service, port, unread, events, follow, accepted, reconnect, .. } =
+            self.clone();
+        Ok(Common { connection, queue, encoder, service, port, unread, events, follow, accepted, reconnect })
     }
 }
 

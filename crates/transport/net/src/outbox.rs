@@ -98,6 +98,14 @@ impl ConnectionOutbox {
         self.report_fates();
     }
 
+    /// Prepares for another connection: queued datagrams stay, and the outcome of sent ones remains unknown.
+    pub(crate) fn start_again(&mut self) {
+        self.queue.start_again();
+        (self.first_largest, self.is_largest_confirmed, self.held_since) = (0, false, None);
+        self.unchecked = !self.is_empty();
+        self.report_fates();
+    }
+
     fn report_fates(&mut self) {
         // The payloads are not needed.
         while self.queue.poll_given_up().is_some() {}

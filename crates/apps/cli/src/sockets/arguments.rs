@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args, ValueEnum};
 use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
-use headway_units::ParseError;
+use headway_units::{ParseError, Probability};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -142,8 +142,9 @@ pub(crate) struct SendOptions {
     pub(crate) media: MediaOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Send a file as fast as the controller allows. Lost datagrams are not retransmitted unless --queue has
-    /// `resend=true`.
+    /// Send a file as fast as the controller allows. A live encoder writes to --stdin or --udp instead. A file of
+    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are not retransmitted unless
+    /// --queue has `resend=true`.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571).
@@ -155,13 +156,24 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
     /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'. Not with
-    /// --kind, --priority, --expires, --method or --chunk.
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
+    /// --kind, --priority, --method or --chunk. --expires sets the lifetime of the datagrams for which SOURCE sets none.
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "method"])]
     pub(crate) model: Option<String>,
     /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
-    /// packet, with --stdin the length before each datagram].
+    /// packet, or whole packets of MPEG-TS; with --stdin the length before each datagram].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
+    /// Minimum share of the datagrams that must be delivered for exit status 0, such as 99% [default: all datagrams
+    /// without a lifetime (see --expires), and no minimum for those with one].
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub(crate) min_delivered: Option<Probability>,
+    /// Connect again if the receiver is gone and returns, until the source ends. Datagrams wait in the send queue, within
+    /// its limit and their lifetimes. Those in flight at the loss are not sent again [default: a lost connection is the
+    /// end].
+    #[arg(long)]
+    pub(crate) reconnect: bool,
+    #[command(flatten)]
+    pub(crate) rate: RateOptions,
     /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second
     /// [default: when all data of the source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -205,15 +217,26 @@ pub(crate) struct RelayOptions {
     /// the peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
     pub(crate) to: Vec<String>,
-    /// Exit when the first connection ends. Requires --listen.
-    #[arg(long, requires = "listen")]
+    /// Exit when the first connection ends [default: --listen waits for another peer, and --connect connects again].
+    #[arg(long)]
     pub(crate) once: bool,
+    #[command(flatten)]
+    pub(crate) rate: RateOptions,
+}
+
+/// Encoder rate for another program.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct RateOptions {
+    /// Write the rate for an encoder to this file descriptor, which is a pipe or a file: a line of JSON such as
+    /// {"encoder_rate_bps":1200000} for each change. A slow reader misses changes, but not the last one.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) rate_fd: Option<u32>,
 }
 
 /// Metrics, records and the live view.
 #[derive(Debug, Args)]
 pub(crate) struct WatchOptions {
-    /// Serve metrics for Prometheus at this local address, under /metrics.
+    /// Serve metrics for Prometheus at this local address, under /metrics, and the rate for an encoder under /rate.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
     /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it. For

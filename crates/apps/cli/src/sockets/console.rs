@@ -37,6 +37,14 @@ struct Listening {
     fingerprint: Option<String>,
 }
 
+/// Failed handshakes since the start, with the last one.
+#[derive(Serialize)]
+struct RefusedReport {
+    refused_handshakes: u64,
+    from: Option<SocketAddr>,
+    why: String,
+}
+
 impl Console {
     /// `data`: whether standard output carries datagrams.
     pub(super) fn of_endpoint(endpoint: &EndpointOptions, data: bool) -> Result<Self, Failure> {
@@ -85,9 +93,13 @@ impl Console {
     /// the last one.
     pub(super) fn refused(&self, server: &Endpoint) -> Option<Refused> {
         let refused = server.take_refused()?;
-        let all = plural(server.counters().refused_handshakes, "handshake has", "handshakes have");
+        let number = server.counters().refused_handshakes;
+        let all = plural(number, "handshake has", "handshakes have");
         let from = refused.from.map_or_else(|| "a peer".to_owned(), |from| from.to_string());
         self.note(&format!("{all} failed, the last one from {from}: {}", refused.why));
+        let report = RefusedReport { refused_handshakes: number, from: refused.from, why: refused.why.to_string() };
+        // The next report returns an error of standard output.
+        let _ = self.line(&report);
         Some(refused)
     }
 

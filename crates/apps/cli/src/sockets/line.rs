@@ -3,14 +3,14 @@
 use super::console::{Console, plural};
 use super::delays::DelayMeter;
 use super::receiving::ReverseFlow;
-use super::recv::failure;
+use super::recv::{failure, name};
 use super::sending::{Sending, Sent};
 use crate::error::Failure;
 use crate::interrupt;
 use headway_media::Fragment;
 use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SecureError, SendError};
 use headway_record::FlowLabel;
-use headway_units::QueueSize;
+use headway_units::{Probability, QueueSize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -102,6 +102,10 @@ impl Line {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn peer(&self) -> String {
+        name(&self.connection)
+    }
+
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -170,11 +174,12 @@ impl Line {
         match self.connection.send_all(all) {
             Ok(numbers) => {
                 for (at, (number, media)) in numbers.zip(all).enumerate() {
-                    sending.written(now, number, media.kind, media.payload.len(), fragments.get(at).copied());
+                    sending.written(now, number, media, fragments.get(at).copied());
                 }
                 Ok(())
             }
             Err(SendError::TooLarge { len, largest }) => {
+                all.iter().for_each(|media| sending.refused(media));
                 let mut too_long = self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
                 *too_long = TooLong { datagrams: too_long.datagrams + all.len() as u64, bytes: len, largest };
                 Ok(())
@@ -193,11 +198,20 @@ impl Line {
         mut each_second: impl FnMut(&Sent) -> Result<(), Failure>,
     ) -> Outcome {
         let now = self.clock.now();
-        let mut state =
-            FollowState { next_report_at: now + REPORT_INTERVAL, last_event_at: now, too_long: 0, connected: false };
-        let (mut stop_requested_at, mut failed) = (None, None);
+        let mut state = FollowState {
+            next_report_at: now + REPORT_INTERVAL,
+            last_event_at: now,
+            too_long: 0,
+            connected: false,
+            changes: Vec::new(),
+        };
+        let (mut stop_requested_at, mut failed, mut discarded) = (None, None, false);
         let why = loop {
-            if let Some(why) = self.process_events(&mut state) {
+            let closed = self.process_events(&mut state);
+            for change in state.changes.drain(..) {
+                console.note(&change);
+            }
+            if let Some(why) = closed {
                 break Some(why);
             }
             if let Err(failure) = self.report(&mut state, console, &mut each_second) {
@@ -214,12 +228,13 @@ impl Line {
             let ends = supply != Supply::Runs || stop_requested_at.is_some();
             // A source without data also waits for the answer of the peer.
             let answered = state.connected || stop_requested_at.is_some();
-            if ends && answered && self.is_settled(state.last_event_at) || supply == Supply::Discarded {
+            discarded = supply == Supply::Discarded;
+            if ends && answered && self.is_settled(state.last_event_at) || discarded {
                 break None;
             }
         };
         self.stop();
-        let why = why.unwrap_or_else(|| self.close(&mut state));
+        let why = why.unwrap_or_else(|| self.close(&mut state, discarded));
         let total = self.line(self.clock.now(), true);
         let mut ended = Outcome { why, failed, connected: state.connected, total };
         ended.total.flow.connection_failure = ended.failure();
@@ -235,7 +250,14 @@ impl Line {
             if let Event::Connected | Event::Largest(_) = occurred {
                 sending.update_status(state.last_event_at, &self.connection, self.mtu);
             }
-            state.connected |= occurred == Event::Connected;
+            match &occurred {
+                Event::Connected if state.connected => state.changes.push(format!("{}: connected again", self.peer())),
+                Event::Connected => state.connected = true,
+                Event::Interrupted(why) => {
+                    state.changes.push(format!("{}: {why}; trying to reconnect", self.peer()));
+                }
+                _ => {}
+            }
             if let Event::Closed(why) = occurred {
                 return Some(why);
             }
@@ -284,11 +306,16 @@ impl Line {
         sending.is_settled() || sending.waiting() == 0 && self.clock.now().since(last_event_at) > silence
     }
 
-    fn close(&self, state: &mut FollowState) -> Closed {
+    /// `discarded`: whether another peer replaces this one.
+    fn close(&self, state: &mut FollowState, discarded: bool) -> Closed {
         let now = self.clock.now();
         self.sending().update_status(now, &self.connection, self.mtu);
         self.reverse.iter().for_each(ReverseFlow::update_status);
-        self.connection.start_close();
+        if discarded {
+            self.connection.refuse();
+        } else {
+            self.connection.start_close();
+        }
         while self.clock.now() < now + CLOSE_TIMEOUT {
             if let Some(why) = self.process_events(state) {
                 return why;
@@ -304,6 +331,8 @@ struct FollowState {
     last_event_at: headway_units::Instant,
     too_long: u64,
     connected: bool,
+    /// Losses and returns of the peer that are not yet reported.
+    changes: Vec<String>,
 }
 
 /// End of a connection.
@@ -333,6 +362,17 @@ impl Outcome {
         );
         self.total.flow.connection_failure = Some(failure.clone());
         self.failed = Some(Failure::Sockets(failure));
+    }
+
+    /// Sets an error if too few datagrams were delivered, see [`Delivery::failure`](super::delivery::Delivery::failure).
+    pub(super) fn check_share(&mut self, least: Option<Probability>, stopped: bool) {
+        if self.failed.is_none()
+            && self.failure().is_none()
+            && let Some(failure) = self.total.delivery.failure(least, stopped)
+        {
+            self.total.flow.connection_failure = Some(failure.clone());
+            self.failed = Some(Failure::Sockets(failure));
+        }
     }
 
     /// Sets an error if this endpoint closed the connection before the peer answered.

@@ -9,14 +9,33 @@ use super::endpoint::address;
 use super::endpoint::spawn;
 use crate::error::Failure;
 use crate::http::{Answer, Head, Hosts, Method, Reply, Server, StatusCode};
+use headway_net::Rate;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The media type of Prometheus' text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Current text of the metrics.
-pub(super) struct Metrics(Arc<Mutex<String>>);
+/// Current text of the metrics, and the current rate for an encoder.
+pub(super) struct Metrics {
+    text: Arc<Mutex<String>>,
+    rate: CurrentRate,
+}
+
+/// Current rate for an encoder, if it is known.
+#[derive(Clone, Default)]
+pub(super) struct CurrentRate(Arc<Mutex<Option<Rate>>>);
+
+impl CurrentRate {
+    pub(super) fn set(&self, rate: Option<Rate>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = rate;
+    }
+
+    fn json(&self) -> String {
+        let rate = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        serde_json::json!({ "encoder_rate_bps": rate.map(Rate::bits_per_second) }).to_string()
+    }
+}
 
 impl Metrics {
     /// Starts the server.
@@ -26,16 +45,21 @@ impl Metrics {
         console.note(&format!("metrics at http://{bound}/metrics"));
         console.line(&serde_json::json!({ "metrics": bound }))?;
         let text = Arc::new(Mutex::new(String::new()));
-        let current = Arc::clone(&text);
+        let (current, rate) = (Arc::clone(&text), CurrentRate::default());
+        let current_rate = rate.clone();
         let hosts = Hosts::of(bound);
-        let site = move |head: Head| Reply::Last(answer(&head, &hosts, &current));
+        let site = move |head: Head| Reply::Last(answer(&head, &hosts, &current, &current_rate));
         spawn(move || server.serve(site, || false))?;
-        Ok(Self(text))
+        Ok(Self { text, rate })
     }
 
     /// Replaces the text.
     pub(super) fn set(&self, text: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
+    pub(super) fn rate(&self) -> CurrentRate {
+        self.rate.clone()
     }
 }
 
@@ -61,7 +85,7 @@ impl Page {
     }
 }
 
-fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>) -> Answer {
+fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>, rate: &CurrentRate) -> Answer {
     if !hosts.match_request(head) {
         return Answer::foreign_host();
     }
@@ -70,6 +94,7 @@ fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>) -> Answer {
     }
     match head.uri.path() {
         "/metrics" | "/" => Answer::text(FORMAT, text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        _ => Answer::message(StatusCode::NOT_FOUND, "not found; metrics are at /metrics"),
+        "/rate" => Answer::text("application/json", rate.json()),
+        _ => Answer::message(StatusCode::NOT_FOUND, "not found; metrics are at /metrics, the rate at /rate"),
     }
 }

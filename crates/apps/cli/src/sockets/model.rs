@@ -26,11 +26,14 @@ pub(super) struct Model {
     options: SourceOptions,
     trace: Option<Arc<Trace>>,
     seed: u64,
+    /// Lifetime of the datagrams for which the source sets none.
+    lifetime: Option<Duration>,
 }
 
 impl Model {
-    /// Parses the keys of a source, as between the braces of `source = { .. }` in a scenario.
-    pub(super) fn new(text: &str, seed: u64) -> Result<Self, Failure> {
+    /// Parses the keys of a source, as between the braces of `source = { .. }` in a scenario. `lifetime`: that of the
+    /// datagrams for which the source sets none.
+    pub(super) fn new(text: &str, seed: u64, lifetime: Option<Duration>) -> Result<Self, Failure> {
         if !text.contains('=') {
             return Err(wrong("expected a kind and its keys, such as 'kind = \"conference\", lifetime = \"200ms\"'"));
         }
@@ -42,7 +45,7 @@ impl Model {
         {
             return Err(wrong(&format!("the packets have no payload; sizes include {header} of headers")));
         }
-        let model = Self { options, trace, seed };
+        let model = Self { options, trace, seed, lifetime };
         // Report errors before connecting.
         let source = model.start(Instant::ZERO)?;
         if source.backlog() == Backlog::None && model.options.makes_sessions() {
@@ -63,8 +66,8 @@ impl Model {
         let mut source = self.start(line.clock.now()).map_err(Ended::Failed)?;
         match source.backlog() {
             Backlog::None => {}
-            Backlog::Segments(segments) => return backlog(segments, line),
-            Backlog::Endless => return backlog(u64::MAX, line),
+            Backlog::Segments(segments) => return self.backlog(segments, line),
+            Backlog::Endless => return self.backlog(u64::MAX, line),
         }
         // Sizes with headers include those of UDP and IPv4.
         let header = UdpOptions::preset(Dialect::default()).header;
@@ -87,7 +90,7 @@ impl Model {
             while all.len() < BATCH
                 && let Some(write) = source.poll(now)
             {
-                let parts = media_of(write, &cut, &mut framing, now, &payload);
+                let parts = self.media_of(write, &cut, &mut framing, now, &payload);
                 parts.for_each(|(media, fragment)| {
                     all.push(media);
                     fragments.push(fragment);
@@ -99,36 +102,38 @@ impl Model {
         }
         Ok(())
     }
-}
 
-/// Returns the datagrams of a write, with their positions in frames.
-fn media_of<'a>(
-    write: Write,
-    cut: &UdpOptions,
-    framing: &mut Framing,
-    now: Instant,
-    payload: &'a [u8],
-) -> impl Iterator<Item = (Media<'a>, Fragment)> {
-    write.packets(cut, framing).filter_map(move |packet| {
-        let headway_media::Media { size, kind, priority, expires, fragment, .. } = packet;
-        let length = usize::try_from(size.count()).unwrap_or(usize::MAX).min(payload.len());
-        let expires = expires.map(|at| at.since(now));
-        let media = Media { kind, priority, expires, ..Media::new(&payload[..length]) };
-        Some((media, fragment?))
-    })
-}
-
-/// Sends `segments` datagrams as fast as the connection allows.
-fn backlog(segments: u64, line: &Line) -> Result<(), Ended> {
-    let payload = vec![0; MAX_LENGTH];
-    let mut left = segments;
-    while left > 0 && !line.is_stopped() {
-        let batch = left.min(line.wait_for_room() as u64);
-        let segment = payload.get(..line.largest()).unwrap_or(&payload);
-        line.send(&vec![Media::new(segment); batch as usize])?;
-        left -= batch;
+    /// Returns the datagrams of a write, with their positions in frames.
+    fn media_of<'a>(
+        &self,
+        write: Write,
+        cut: &UdpOptions,
+        framing: &mut Framing,
+        now: Instant,
+        payload: &'a [u8],
+    ) -> impl Iterator<Item = (Media<'a>, Fragment)> {
+        let lifetime = self.lifetime;
+        write.packets(cut, framing).filter_map(move |packet| {
+            let headway_media::Media { size, kind, priority, expires, fragment, .. } = packet;
+            let length = usize::try_from(size.count()).unwrap_or(usize::MAX).min(payload.len());
+            let expires = expires.map(|at| at.since(now)).or(lifetime);
+            let media = Media { kind, priority, expires, ..Media::new(&payload[..length]) };
+            Some((media, fragment?))
+        })
     }
-    Ok(())
+
+    /// Sends `segments` datagrams as fast as the connection allows.
+    fn backlog(&self, segments: u64, line: &Line) -> Result<(), Ended> {
+        let payload = vec![0; MAX_LENGTH];
+        let mut left = segments;
+        while left > 0 && !line.is_stopped() {
+            let batch = left.min(line.wait_for_room() as u64);
+            let segment = payload.get(..line.largest()).unwrap_or(&payload);
+            line.send(&vec![Media { expires: self.lifetime, ..Media::new(segment) }; batch as usize])?;
+            left -= batch;
+        }
+        Ok(())
+    }
 }
 
 /// Reads the trace or capture that the source replays.
@@ -149,4 +154,28 @@ fn read_file(options: &SourceOptions, name: &str) -> Result<Arc<Trace>, Failure>
 
 fn wrong(message: &str) -> Failure {
     ScenarioError::new(NAME, Place::File, message).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lifetimes of the datagrams of the first write.
+    fn lifetimes(text: &str, lifetime: Option<Duration>) -> Vec<Option<Duration>> {
+        let model = Model::new(text, 1, lifetime).unwrap();
+        let mut source = model.start(Instant::ZERO).unwrap();
+        let now = source.poll_timeout().unwrap();
+        let (write, mut framing) = (source.poll(now).unwrap(), Framing::default());
+        let (cut, payload) = (UdpOptions::preset(Dialect::default()), [0; 2000]);
+        model.media_of(write, &cut, &mut framing, now, &payload).map(|(media, _)| media.expires).collect()
+    }
+
+    #[test]
+    fn the_lifetime_of_a_source_has_precedence() {
+        let (short, long) = (Some(Duration::from_millis(150)), Some(Duration::from_secs(2)));
+        let (plain, own) = ("kind = \"cbr\", rate = \"1Mbps\", size = \"500B\"", ", lifetime = \"150ms\"");
+        assert_eq!(lifetimes(plain, None), [None]);
+        assert_eq!(lifetimes(plain, long), [long]);
+        assert_eq!(lifetimes(&format!("{plain}{own}"), long), [short]);
+    }
 }

@@ -124,6 +124,8 @@ pub(super) struct ReverseFlow {
     delays: Option<Arc<DelayMeter>>,
     /// Label of the flow in a record.
     label: FlowLabel,
+    /// Number of failed handshakes at the endpoint.
+    refused_handshakes: AtomicU64,
 }
 
 impl ReverseFlow {
@@ -137,12 +139,18 @@ impl ReverseFlow {
         let counters = Arc::new(ReceiveCounters::new(Some(Arc::clone(&meter)), delays.clone()));
         let incoming = Incoming::new(Arc::clone(connection), counters);
         let receiving = Receiving::new(clock.now());
-        Self { incoming: Mutex::new(incoming), receiving: Mutex::new(receiving), meter, delays, label }
+        let (incoming, receiving) = (Mutex::new(incoming), Mutex::new(receiving));
+        Self { incoming, receiving, meter, delays, label, refused_handshakes: AtomicU64::new(0) }
     }
 
     /// Returns the counters.
     pub(super) fn counters(&self) -> Arc<ReceiveCounters> {
         Arc::clone(&self.incoming.lock().unwrap_or_else(PoisonError::into_inner).counters)
+    }
+
+    /// Sets the number of failed handshakes at the endpoint.
+    pub(super) fn set_refused(&self, number: u64) {
+        self.refused_handshakes.store(number, Ordering::Relaxed);
     }
 
     /// Updates the status of the connection while it is open.
@@ -154,7 +162,9 @@ impl ReverseFlow {
     pub(super) fn line(&self, now: Instant, last: bool) -> ReverseReport {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut receiving = self.receiving.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = receiving.line(now, std::iter::once(&*incoming), last).with_delays(self.delays.as_deref());
+        let line = receiving.line(now, std::iter::once(&*incoming), last);
+        let refused_handshakes = self.refused_handshakes.load(Ordering::Relaxed);
+        let received = Received { refused_handshakes, ..line }.with_delays(self.delays.as_deref());
         ReverseReport { received, flow: self.meter.summary(&received, receiving.labelled(&self.label)) }
     }
 }

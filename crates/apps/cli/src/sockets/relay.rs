@@ -8,7 +8,8 @@ use super::delays::DelayMeter;
 use super::endpoint::{address, check_methods, check_not_own, destination, spawn};
 use super::framing::MAX_LENGTH;
 use super::line::{Line, Outcome, Supply};
-use super::receiving::{Meter, Receiving, ReverseFlow, ReverseReport};
+use super::rate_feed::RateFeed;
+use super::receiving::{Meter, Received, Receiving, ReverseFlow, ReverseReport};
 use super::recv::{failed_handshake, listen, name};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
@@ -46,6 +47,7 @@ struct Relay {
     /// Current connection.
     line: Mutex<Option<Arc<Line>>>,
     strays: Mutex<Strays>,
+    feed: Mutex<RateFeed>,
 }
 
 /// Datagrams for unknown ports. Both relays must have the same ports.
@@ -79,6 +81,7 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
     let sockets = rules.ports.iter().map(PortSocket::new).collect::<Result<Vec<_>, _>>()?;
     let mut options = args.endpoint.options(args.trust.trust(), Some(&args.queue))?;
     options.connection.one_way_delays = args.delays.is_enabled();
+    options.reconnect = args.connect.is_some() && !args.once;
     check_methods(args.media.method.is_some() || rules.have_methods(), &options)?;
     // The rules and the identity may be pipes: until they are read, a signal ends the program.
     interrupt::listen();
@@ -90,8 +93,9 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
         )));
     }
     let mut watch = Watch::new(&args.watch, &[NAME, REVERSE], NO_SEED, &console)?;
+    let feed = Mutex::new(RateFeed::new(args.rate, watch.rate())?);
     let (defaults, delays, line, strays) = (args.media, args.delays, Mutex::default(), Mutex::default());
-    let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays });
+    let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays, feed });
     let kind = args.endpoint.controller();
     let ended = match (&args.connect, &args.listen) {
         (Some(server), _) => {
@@ -150,10 +154,11 @@ struct Waiting {
     meter: Meter,
     delays: Option<Arc<DelayMeter>>,
     reverse: FlowLabel,
+    server: Arc<Endpoint>,
 }
 
 impl Waiting {
-    fn new(kind: &str, delays: DelayOptions) -> Self {
+    fn new(kind: &str, delays: DelayOptions, server: Arc<Endpoint>) -> Self {
         let clock = Clock::new();
         let (label, reverse) = labels("no peer".to_owned(), kind);
         let now = clock.now();
@@ -165,13 +170,16 @@ impl Waiting {
             meter: Meter::new(clock),
             delays: delays.meter(),
             reverse,
+            server,
         }
     }
 
     /// Returns the current figures and starts the next interval.
     fn line(&mut self, last: bool) -> Sent {
         let now = self.clock.now();
-        let received = self.receiving.line(now, std::iter::empty(), last).with_delays(self.delays.as_deref());
+        let refused_handshakes = self.server.counters().refused_handshakes;
+        let line = self.receiving.line(now, std::iter::empty(), last);
+        let received = Received { refused_handshakes, ..line }.with_delays(self.delays.as_deref());
         let reverse = ReverseReport { received, flow: self.meter.summary(&received, self.reverse.clone()) };
         Sent { reverse: Some(reverse), ..self.sending.line(now, last) }
     }
@@ -372,8 +380,13 @@ impl Relay {
         line: &Line,
         console: &Console,
         watch: &mut Watch,
-        supply: impl FnMut() -> Supply,
+        mut supply: impl FnMut() -> Supply,
     ) -> (Outcome, Result<(), Failure>) {
+        let supply = || {
+            let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+            feed.update(line.connection().encoding_rate(), console);
+            supply()
+        };
         let ended = line.follow(console, supply, |sent| {
             self.warn(console);
             watch.update(sent, || sent.flows())
@@ -405,7 +418,7 @@ impl Relay {
             }
         })?;
         let kind = args.endpoint.controller();
-        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays));
+        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays, Arc::clone(&server)));
         while !interrupt::stop_requested() {
             let refused = console.refused(&server);
             if args.once
@@ -427,6 +440,8 @@ impl Relay {
             let line = self.begin(connection, options, kind)?;
             let (ended, written) = self.follow(&line, console, &mut watch, || {
                 let _ = console.refused(&server);
+                let refused = server.counters().refused_handshakes;
+                line.reverse().iter().for_each(|reverse| reverse.set_refused(refused));
                 newer(&connections, &mut next)
             });
             if args.once {
@@ -440,7 +455,7 @@ impl Relay {
                 // The final report is that of this connection.
                 return Ok(());
             }
-            waiting = Waiting::new(kind, self.delays);
+            waiting = Waiting::new(kind, self.delays, Arc::clone(&server));
         }
         waiting.end(console, watch, None)
     }

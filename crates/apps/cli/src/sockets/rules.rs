@@ -1,6 +1,7 @@
 //! Ports and classification rules of `headway relay`.
 
 use super::arguments::MediaOptions;
+use super::mpeg_ts::is_mpeg_ts;
 use crate::error::Failure;
 use headway_media::RtpHeader;
 use headway_net::{Duration, Media, MediaKind, QueueMethod};
@@ -208,10 +209,6 @@ struct Packet {
     mpeg_ts: bool,
 }
 
-/// Size and first byte of a packet of an MPEG transport stream (ISO/IEC 13818-1 section 2.4.3.2).
-const TS_PACKET: usize = 188;
-const TS_SYNC: u8 = 0x47;
-
 impl Packet {
     fn new(datagram: &[u8]) -> Self {
         let header = RtpHeader::of(datagram, datagram.len());
@@ -221,11 +218,7 @@ impl Packet {
             Some(RtpHeader::Rtp { payload_type }) => Some(PayloadType(payload_type)).zip(ssrc()),
             Some(RtpHeader::Rtcp) | None => None,
         };
-        let packets = datagram.chunks(TS_PACKET);
-        let mpeg_ts = !datagram.is_empty()
-            && datagram.len().is_multiple_of(TS_PACKET)
-            && packets.into_iter().all(|packet| packet.first() == Some(&TS_SYNC));
-        Self { rtp, rtcp, mpeg_ts }
+        Self { rtp, rtcp, mpeg_ts: is_mpeg_ts(datagram) }
     }
 }
 
@@ -264,7 +257,7 @@ mod tests {
         let rules = rules(&format!("{PORT}[[port]]\nnumber = 2\nto = \"[::1]:6004\"\n{text}")).unwrap();
         let mut other = RTP;
         other[11] = 5;
-        let ts = [[TS_SYNC; TS_PACKET], [TS_SYNC; TS_PACKET]].concat();
+        let ts = [[0x47; 188]; 2].concat();
         for (port, datagram, priority) in [
             (1, &RTCP[..], 0),
             (1, &RTP, 1),

@@ -5,6 +5,7 @@ use super::console::Console;
 use super::endpoint::spawn;
 use super::endpoint::{address, check_methods, check_not_own};
 use super::line::{Line, Supply};
+use super::rate_feed::RateFeed;
 use super::source::{Ended, Source};
 use super::watch::Watch;
 use crate::error::Failure;
@@ -19,6 +20,7 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     }
     let source = Source::new(args)?;
     let options = args.endpoint.options(args.trust.trust(), Some(&args.queue))?;
+    let options = Options { reconnect: args.reconnect, ..options };
     check_methods(args.media.method.is_some(), &options)?;
     // The file may be a pipe: until it is open, a signal ends the program.
     interrupt::listen();
@@ -26,6 +28,7 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     let clock = Clock::new();
     console.identity(&args.endpoint, &options);
     let mut watch = Watch::new(&args.watch, &["send"], args.seed, &console)?;
+    let mut feed = RateFeed::new(args.rate, watch.rate())?;
     let connection = connect(&args.server, &options)?;
     console.note(&format!("connecting to {}; press Ctrl-C to stop", super::recv::name(&connection)));
     source.announcement().iter().for_each(|text| console.note(text));
@@ -39,18 +42,23 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     let written = Arc::clone(&line);
     let thread = spawn(move || source.run(&written))?;
     let end = args.duration.map(|duration| clock.now() + duration);
-    let supply = || match end {
-        Some(end) if clock.now() >= end => Supply::Stops,
-        _ if thread.is_finished() => Supply::Ends,
-        _ => Supply::Runs,
+    let supply = || {
+        feed.update(line.connection().encoding_rate(), &console);
+        match end {
+            Some(end) if clock.now() >= end => Supply::Stops,
+            _ if thread.is_finished() => Supply::Ends,
+            _ => Supply::Runs,
+        }
     };
     let mut ended = line.follow(&console, supply, |sent| watch.update(sent, || sent.flows()));
     // Do not wait for a source that is blocked by another program.
     let source = if thread.is_finished() { thread.join().ok() } else { None };
-    if ended.why == Closed::ByPeer && !interrupt::stop_requested() && end.is_none_or(|end| clock.now() < end) {
+    let stopped = interrupt::stop_requested() || end.is_some_and(|end| clock.now() >= end);
+    if ended.why == Closed::ByPeer && !stopped {
         ended.check_delivery(matches!(source, Some(Ok(()))));
     }
     ended.check_answer();
+    ended.check_share(args.min_delivered, stopped);
     // Complete the record also if standard output is closed.
     let recorded = watch.finish(&ended.total, ended.total.flows());
     let printed = console.last_line(&ended.total);

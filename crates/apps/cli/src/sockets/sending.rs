@@ -1,12 +1,13 @@
 //! Figures of sent datagrams.
 
 use super::console::plural;
+use super::delivery::Delivery;
 use super::metrics::Page;
 use super::receiving::{Received, ReverseReport};
 use super::recording::Values;
 use super::watch::Figures;
 use headway_media::Fragment;
-use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
+use headway_net::{Connection, Duration, Event, Fate, Media, MediaKind, Rate, Status};
 use headway_record::{
     FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary, WrittenFrame,
 };
@@ -25,6 +26,8 @@ struct InFlight {
     sent: Option<FlowPacket>,
     bytes: u32,
     kind: MediaKind,
+    /// Whether the datagram has a lifetime.
+    expires: bool,
     fragment: Option<Fragment>,
 }
 
@@ -36,6 +39,7 @@ pub(super) struct Sending {
     meter: FlowMeter,
     /// Frames that the peer has acknowledged in part.
     frames: Frames,
+    delivery: Delivery,
     /// Datagrams by number.
     in_flight: BTreeMap<u64, InFlight>,
     /// Number of datagrams in the send queue.
@@ -45,6 +49,10 @@ pub(super) struct Sending {
     /// Whether the send queue retransmits lost datagrams that are not too late.
     resends: bool,
     encoder_rate: Option<Rate>,
+    /// Number of times that the connection was lost.
+    interruptions: u64,
+    /// Whether it is lost and not yet established again.
+    is_interrupted: bool,
     status: Option<Status>,
     /// Time of the previous report, and number of delivered bytes at that time.
     before: (Instant, u64),
@@ -60,6 +68,11 @@ pub(super) struct Sent {
     #[serde(flatten)]
     pub(super) flow: FlowSummary,
     pub(super) now: Now,
+    /// Outcomes of the datagrams of the source.
+    #[serde(serialize_with = "report")]
+    pub(super) delivery: Delivery,
+    /// Number of times that the connection was lost and began again.
+    pub(super) interruptions: u64,
     /// Datagrams from the peer, if they are forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reverse: Option<ReverseReport>,
@@ -90,11 +103,14 @@ impl Sending {
             start: now,
             meter: FlowMeter::new(&Measured::between(now, Instant::FAR_FUTURE)),
             frames: Frames::default(),
+            delivery: Delivery::default(),
             in_flight: BTreeMap::new(),
             waiting: 0,
             header: 0,
             resends,
             encoder_rate: None,
+            interruptions: 0,
+            is_interrupted: false,
             status: None,
             before: (now, 0),
         }
@@ -106,17 +122,12 @@ impl Sending {
     }
 
     /// Counts a datagram that the connection has accepted under this number. `fragment`: its position in a frame.
-    pub(super) fn written(
-        &mut self,
-        now: Instant,
-        number: u64,
-        kind: MediaKind,
-        bytes: usize,
-        fragment: Option<Fragment>,
-    ) {
+    pub(super) fn written(&mut self, now: Instant, number: u64, media: &Media<'_>, fragment: Option<Fragment>) {
+        let (kind, expires) = (media.kind, media.expires.is_some());
         self.meter.queued(now, kind);
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.in_flight.insert(number, InFlight { written: now, sent: None, bytes, kind, fragment });
+        self.delivery.of(expires).written += 1;
+        let bytes = u32::try_from(media.payload.len()).unwrap_or(u32::MAX);
+        self.in_flight.insert(number, InFlight { written: now, sent: None, bytes, kind, expires, fragment });
         self.waiting += 1;
         if self.in_flight.len() > MAX_IN_FLIGHT
             && let Some((_, oldest)) = self.in_flight.pop_first()
@@ -125,10 +136,22 @@ impl Sending {
         }
     }
 
+    /// Counts a datagram that the connection did not accept, because it is too long for a packet.
+    pub(super) const fn refused(&mut self, media: &Media<'_>) {
+        let outcomes = self.delivery.of(media.expires.is_some());
+        outcomes.written += 1;
+        outcomes.unsent += 1;
+    }
+
     pub(super) fn on_event(&mut self, now: Instant, event: &Event) {
         match event {
             Event::Media(number, fate) => self.fate(now, *number, *fate),
             Event::Rate(rate) => self.encoder_rate = Some(*rate),
+            Event::Interrupted(_) => {
+                self.interruptions += 1;
+                self.is_interrupted = true;
+            }
+            Event::Connected => self.is_interrupted = false,
             _ => {}
         }
     }
@@ -151,9 +174,18 @@ impl Sending {
             self.meter.sent(&packet);
             return;
         }
-        let InFlight { written, sent, bytes, fragment, .. } = *datagram;
+        let InFlight { written, sent, bytes, fragment, expires, .. } = *datagram;
         self.in_flight.remove(&number);
         self.waiting -= usize::from(sent.is_none());
+        let outcomes = self.delivery.of(expires);
+        match (fate, sent) {
+            (Fate::Delivered, _) => outcomes.delivered += 1,
+            (Fate::Unsent { .. }, None) => outcomes.unsent += 1,
+            // A retransmission came too late.
+            (Fate::Unsent { .. }, Some(_)) | (Fate::Lost | Fate::Dropped(_), _) => outcomes.lost += 1,
+            (Fate::Unknown, _) if self.is_interrupted => outcomes.lost += 1,
+            _ => {}
+        }
         match (fate, sent) {
             (Fate::Unsent { cause, lateness }, sent) => {
                 // The datagram was lost and was queued again.
@@ -175,6 +207,8 @@ impl Sending {
                 }
                 self.meter.lost(&packet, DropCause::Channel);
             }
+            // The peer was gone before it reported the datagram.
+            (Fate::Unknown, Some(packet)) if self.is_interrupted => self.meter.lost(&packet, DropCause::Channel),
             // The program of the peer did not read the datagram.
             (Fate::Dropped(_), Some(packet)) => self.meter.lost(&packet, DropCause::Host),
             _ => {}
@@ -238,6 +272,8 @@ impl Sending {
             last,
             flow,
             now: current,
+            delivery: self.delivery,
+            interruptions: self.interruptions,
             reverse: None,
         }
     }
@@ -301,16 +337,21 @@ impl Sent {
             .as_ref()
             .map_or_else(String::new, |reverse| format!("; received in {}", reverse.received.total_text()));
         format!(
-            "{:.1} s: {}, {} sent, {} delivered, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
+            "{:.1} s: {}, {} sent, {} delivered{}, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
             self.interval.to,
             plural(written, "datagram", "datagrams"),
             flow.sent_packets,
             flow.received_packets,
+            self.delivery.share_text(),
             flow.lost_packets.total(),
             into.saturating_sub(sent),
             1e-6 * flow.throughput_bps,
         )
     }
+}
+
+fn report<S: serde::Serializer>(delivery: &Delivery, serializer: S) -> Result<S::Ok, S::Error> {
+    delivery.report().serialize(serializer)
 }
 
 /// Returns a frame for the record. It has no deadline, because the time of its arrival is unknown.
@@ -351,6 +392,7 @@ impl Figures for Sent {
         );
         let full = queue(|queue| queue.refused_packets + queue.pushed_out_packets);
         page.counter("refused_packets", "Number of datagrams that a full send queue dropped.", full);
+        page.counter("interruptions", "Number of times that the connection was lost.", self.interruptions);
         page.gauge("waiting_packets", "Number of datagrams in the send queue.", Some(now.waiting_packets as f64));
         page.gauge("throughput_bps", "Delivered rate with headers, in bit/s.", Some(now.throughput_bps));
         page.gauge("allowed_rate_bps", "Rate that the controller allows, in bit/s.", now.allowed_rate_bps);
@@ -372,6 +414,10 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
+    fn media(kind: MediaKind) -> Media<'static> {
+        Media { kind, ..Media::new(&[0; 1000]) }
+    }
+
     fn sending() -> Sending {
         Sending::new(at(1000), FlowLabel::default(), true)
     }
@@ -381,7 +427,7 @@ mod tests {
     fn each_datagram_has_one_fate() {
         let mut sending = sending();
         for number in 0..6 {
-            sending.written(at(1000), number, MediaKind::Audio, 1000, None);
+            sending.written(at(1000), number, &media(MediaKind::Audio), None);
         }
         for number in 0..4 {
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
@@ -405,7 +451,28 @@ mod tests {
         let queue = &flow.send_queue[&MediaKind::Audio];
         assert_eq!((queue.written_packets, queue.sent_packets, queue.expired_packets), (6, 4, 1));
         assert_eq!((sending.waiting(), sending.is_settled()), (1, false));
+        let outcomes = line.delivery.lasting;
+        assert_eq!((outcomes.written, outcomes.delivered, outcomes.lost), (6, 1, 1));
+        assert_eq!((outcomes.unsent, outcomes.open()), (1, 3));
         assert_eq!(sending.line(at(4000), true).now.throughput_bps, 0.0);
+    }
+
+    /// Datagrams in flight when the connection is lost are lost; those in flight at the end have no outcome.
+    #[test]
+    fn datagrams_in_flight_at_an_interruption_are_lost() {
+        let mut sending = sending();
+        for number in 0..2 {
+            sending.written(at(1000), number, &media(MediaKind::Audio), None);
+            sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
+            if number == 0 {
+                sending.on_event(at(1020), &Event::Interrupted(headway_net::Closed::NoAnswer));
+            }
+            sending.on_event(at(1030), &Event::Media(number, Fate::Unknown));
+            sending.on_event(at(1040), &Event::Connected);
+        }
+        let line = sending.line(at(2000), true);
+        assert_eq!((line.delivery.lasting.lost, line.delivery.lasting.open(), line.interruptions), (1, 1, 1));
+        assert_eq!((line.flow.lost_packets.total(), line.unaccounted()), (1, 1));
     }
 
     /// docs/src/send-queues.md: written and returned packets are sent, discarded or queued.
@@ -413,7 +480,7 @@ mod tests {
     fn retransmitted_datagrams_are_counted_as_returned() {
         let mut sending = sending();
         for number in 0..4 {
-            sending.written(at(1000), number, MediaKind::Audio, 1000, None);
+            sending.written(at(1000), number, &media(MediaKind::Audio), None);
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
         }
         // One arrives after a retransmission, one expires before it, and one is lost too late for it.
@@ -429,6 +496,9 @@ mod tests {
         let flow = &line.flow;
         assert_eq!((flow.sent_packets, flow.received_packets, flow.lost_packets.total()), (5, 2, 3));
         assert_eq!((line.unaccounted(), sending.is_settled()), (0, true));
+        // A datagram has one outcome, also if several of its transmissions were lost.
+        let outcomes = line.delivery.lasting;
+        assert_eq!((outcomes.written, outcomes.delivered, outcomes.lost, outcomes.unsent), (4, 2, 2, 0));
     }
 
     /// The first frame includes a retransmitted datagram, the third lacks a datagram.
@@ -441,7 +511,7 @@ mod tests {
             if fragment.index == 0 {
                 sending.frame_written(at(1000), MediaKind::Video);
             }
-            sending.written(at(1000), number as u64, MediaKind::Video, 1000, Some(fragment));
+            sending.written(at(1000), number as u64, &media(MediaKind::Video), Some(fragment));
             sending.fate(at(1010), number as u64, Fate::Sent(Seq48::new(number as u64)));
         }
         for number in [4, 2, 1] {
@@ -461,7 +531,7 @@ mod tests {
     fn datagrams_without_events_are_forgotten() {
         let mut sending = sending();
         for number in 0..MAX_IN_FLIGHT as u64 + 10 {
-            sending.written(at(1000), number, MediaKind::Data, 1, None);
+            sending.written(at(1000), number, &Media::new(&[0]), None);
         }
         assert_eq!((sending.in_flight.len(), sending.waiting()), (MAX_IN_FLIGHT, MAX_IN_FLIGHT));
     }

@@ -6,6 +6,7 @@ use super::endpoint::address;
 use super::framing::{self, MAX_LENGTH};
 use super::line::Line;
 use super::model::Model;
+use super::mpeg_ts;
 use super::sink::{STDIN, is_closed};
 use crate::error::Failure;
 use headway_net::{Closed, Media};
@@ -55,7 +56,7 @@ impl Source {
             return Ok(Self::Udp { socket: listen(at)?, media });
         }
         match &args.model {
-            Some(text) => Model::new(text, args.seed).map(Self::Model),
+            Some(text) => Model::new(text, args.seed, media.expires).map(Self::Model),
             None if is_closed(STDIN) => {
                 let why = "--stdin: standard input is closed or is /dev/null; write the datagrams to it, or use --file";
                 Err(Failure::Sockets(why.to_owned()))
@@ -80,12 +81,20 @@ impl Source {
         match self {
             Self::File { path, mut file, media, chunk } => {
                 let failed = |error| Failure::file("read", &path)(error);
-                in_chunks(&mut file, media, chunk, line, failed)
+                let mut head = vec![0; mpeg_ts::HEAD];
+                let read = framing::read_up_to(&mut file, &mut head).map_err(|error| Ended::Failed(failed(error)))?;
+                head.truncate(read);
+                let chunks = match chunk {
+                    Some(size) => Chunks::Size(size),
+                    None if mpeg_ts::is_mpeg_ts(&head) => Chunks::MpegTs,
+                    None => Chunks::Largest,
+                };
+                in_chunks(&mut head.as_slice().chain(file), media, chunks, line, failed)
             }
             Self::Stdin { media, chunk } => {
                 let failed = |error| Failure::Sockets(format!("cannot read standard input: {error}"));
                 match chunk {
-                    Some(_) => in_chunks(&mut io::stdin().lock(), media, chunk, line, failed),
+                    Some(size) => in_chunks(&mut io::stdin().lock(), media, Chunks::Size(size), line, failed),
                     None => framed(&mut io::stdin().lock(), media, line, failed),
                 }
             }
@@ -117,21 +126,36 @@ impl MediaOptions {
     }
 }
 
+/// Size of the datagrams into which a byte stream is split.
+#[derive(Clone, Copy)]
+enum Chunks {
+    /// Size in bytes.
+    Size(usize),
+    /// As large as a packet allows.
+    Largest,
+    /// Whole packets of an MPEG transport stream.
+    MpegTs,
+}
+
 /// Splits the input into datagrams and sends them as fast as the connection allows.
 fn in_chunks(
     from: &mut impl Read,
     media: MediaOptions,
-    chunk: Option<usize>,
+    chunks: Chunks,
     line: &Line,
     failed: impl Fn(io::Error) -> Failure,
 ) -> Result<(), Ended> {
     line.connected()?;
-    let (mut buffer, has_chunk_size) = (Vec::new(), chunk.is_some());
+    let mut buffer = Vec::new();
     while !line.is_stopped() {
         let room = line.wait_for_room();
         // The path MTU can change.
-        let chunk = chunk.unwrap_or_else(|| line.largest());
-        if has_chunk_size && !line.fits(chunk) && !line.is_stopped() {
+        let chunk = match chunks {
+            Chunks::Size(size) => size,
+            Chunks::Largest => line.largest(),
+            Chunks::MpegTs => mpeg_ts::datagram_size(line.largest()),
+        };
+        if matches!(chunks, Chunks::Size(_)) && !line.fits(chunk) && !line.is_stopped() {
             let message = format!("--chunk {chunk}: larger than the maximum of {} bytes on this path", line.largest());
             return Err(Ended::Failed(Failure::Sockets(message)));
         }

@@ -2,7 +2,7 @@
 
 use super::arguments::WatchOptions;
 use super::console::Console;
-use super::metrics::Metrics;
+use super::metrics::{CurrentRate, Metrics};
 use super::recording::{Recording, Values};
 use crate::error::Failure;
 use crate::view::LiveView;
@@ -51,6 +51,11 @@ impl Watch {
             console.line(&serde_json::json!({ "view": view.address() }))?;
         }
         Ok(Self { metrics, _view: view, recording, _folder: temporary })
+    }
+
+    /// Returns the rate that the server of metrics returns, if there is one.
+    pub(super) fn rate(&self) -> Option<CurrentRate> {
+        self.metrics.as_ref().map(Metrics::rate)
     }
 
     /// Returns whether a record is written.

@@ -1,5 +1,6 @@
 //! State of one connection of an endpoint.
 
+use super::recovery::Recovery;
 use crate::breaker::{Breaker, BreakerReason};
 use crate::mailbox::Mailbox;
 use crate::outbox::ConnectionOutbox;
@@ -20,6 +21,7 @@ pub(super) struct Entry {
     pub(super) closed: bool,
     pub(super) breaker: Breaker,
     pub(super) tripped: Option<BreakerReason>,
+    pub(super) recovery: Recovery,
 }
 
 impl Entry {
@@ -33,6 +35,7 @@ impl Entry {
             closed: false,
             breaker: Breaker::new(now),
             tripped: None,
+            recovery: Recovery::default(),
         }
     }
 }

@@ -20,6 +20,7 @@ impl Driver {
                 headway_dccp::Event::Connected => {
                     self.report_largest(handle);
                     self.announce(now, handle);
+                    self.on_established(key);
                     Event::Connected
                 }
                 headway_dccp::Event::MaximumPacketSize(largest) => {
@@ -38,7 +39,7 @@ impl Driver {
                     let entry = self.entries.get(&key);
                     let here = entry.is_some_and(|entry| entry.closed);
                     let tripped = entry.and_then(|entry| entry.tripped);
-                    self.end(key, tripped.map_or_else(|| closed(why, here), Closed::Breaker));
+                    self.lose(now, key, tripped.map_or_else(|| closed(why, here), Closed::Breaker));
                     continue;
                 }
                 _ => continue,

@@ -1,6 +1,7 @@
 //! Life of a connection, from [`connect`](Driver::connect) or the Request of a peer to its end.
 
 use super::entry::{Entry, Stage};
+use super::recovery::REQUEST_TIMEOUT;
 use super::{Common, Driver};
 use crate::mailbox::{Closed, Event};
 use crate::outbox::ConnectionOutbox;
@@ -27,7 +28,11 @@ impl Driver {
             return;
         };
         let Common { port, service, connection, .. } = &self.common;
-        match self.endpoint.connect(now, entry.path, *port, *service, connection, Some(*outbox)) {
+        let mut connection = connection.clone();
+        if entry.recovery.is_lost() {
+            connection.expert.request_timeout = connection.expert.request_timeout.min(REQUEST_TIMEOUT);
+        }
+        match self.endpoint.connect(now, entry.path, *port, *service, &connection, Some(*outbox)) {
             Ok(handle) => {
                 self.start_small(handle, entry.path);
                 // Data is sent before the program is notified of the connection and its largest datagram.
@@ -116,6 +121,20 @@ impl Driver {
     pub(super) fn has_sent_all(&self, handle: ConnectionHandle) -> bool {
         let outbox = self.endpoint.outbox(handle).and_then(Option::as_ref);
         outbox.is_none_or(ConnectionOutbox::is_empty)
+    }
+
+    /// Ends a connection with the Reset "Too Busy".
+    pub(crate) fn refuse(&mut self, now: Instant, key: u64) {
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        entry.closed = true;
+        match entry.stage {
+            Stage::Running(handle) => {
+                if let Some(connection) = self.endpoint.connection_mut(handle) {
+                    connection.abort_busy(now);
+                }
+            }
+            Stage::AwaitingSession(_) => self.end(key, Closed::Here),
+        }
     }
 
     /// Adds a connection created by the listener, if it is new.

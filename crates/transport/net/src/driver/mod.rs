@@ -7,6 +7,8 @@ mod entry;
 mod events;
 mod lifecycle;
 mod receive;
+mod reconnect;
+mod recovery;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -53,6 +55,7 @@ pub(crate) struct Common {
     pub(crate) events: usize,
     pub(crate) follow: bool,
     pub(crate) accepted: Option<usize>,
+    pub(crate) reconnect: bool,
 }
 
 /// A connection opened by a peer, for the program to accept.
@@ -109,6 +112,8 @@ pub(crate) struct Driver {
     closing: Vec<(u64, Instant)>,
     /// Next update of the circuit breakers, each second while data is sent.
     breakers_due: Option<Instant>,
+    /// Next check for silent peers, while data is sent.
+    silence_due: Option<Instant>,
     /// Sessions whose peers were seen at another address.
     migrations: BTreeMap<Path, Migration>,
     /// Sessions without a connection, whose last packets may still be queued.
@@ -171,6 +176,7 @@ impl Driver {
             keys: BTreeMap::new(),
             closing: Vec::new(),
             breakers_due: None,
+            silence_due: None,
             migrations: BTreeMap::new(),
             unused: Vec::new(),
             accepts: Arc::new(Watched::new(AcceptQueue::default(), wakers.clone())),
@@ -231,7 +237,7 @@ impl Driver {
     pub(crate) fn connect(&mut self, now: Instant, path: Path) -> (u64, Arc<Mailbox>) {
         let mailbox = self.mailbox();
         let outbox = Box::new(self.outbox(&mailbox));
-        let session = self.secure.as_mut().map(|secure| secure.connect(now, path));
+        let session = self.secure.as_mut().map(|secure| secure.connect(now, path, false));
         let entry = Entry::new(now, Arc::clone(&mailbox), path, Stage::AwaitingSession(outbox));
         let key = self.insert(entry);
         match session {
@@ -252,7 +258,9 @@ impl Driver {
         self.breakers_due.get_or_insert(now + BREAKER_INTERVAL);
         let first = outbox.pushed();
         all.iter().for_each(|media| outbox.push(now, media));
-        Some(first..outbox.pushed())
+        let numbers = first..outbox.pushed();
+        self.watch_silence(now);
+        Some(numbers)
     }
 
     /// Returns the status of the connection; `None` before its session is established.
@@ -279,6 +287,8 @@ impl Driver {
         }
         self.endpoint.handle_timeout(now);
         self.update_breakers(now);
+        self.check_silence(now);
+        self.retry_lost(now);
         more |= self.drain(now);
         if more {
             return Ok(Next::Turn);
@@ -311,7 +321,12 @@ impl Driver {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let secure = self.secure.as_ref().and_then(|secure| secure.poll_timeout());
         let closing = self.closing.iter().map(|(_, at)| *at);
-        closing.chain(self.endpoint.poll_timeout()).chain(secure).chain(self.breakers_due).min()
+        closing
+            .chain(self.endpoint.poll_timeout())
+            .chain(secure)
+            .chain(self.breakers_due)
+            .chain(self.recovery_due())
+            .min()
     }
 
     fn mailbox(&self) -> Arc<Mailbox> {

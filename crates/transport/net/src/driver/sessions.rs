@@ -43,7 +43,7 @@ impl Driver {
                             why => Closed::Security(why.clone()),
                         };
                         self.abort_connection(now, key);
-                        self.end(key, why);
+                        self.lose(now, key, why);
                     }
                 }
                 SecureEvent::Refused { path, why } => self.record_refused(path, Closed::Security(why)),

@@ -22,12 +22,13 @@ pub trait Secure: fmt::Debug + Send {
     fn overhead(&self) -> usize;
 
     /// Opens a session with the peer of this path unless there is one. [`SecureEvent::Ready`] reports when packets
-    /// may be sent, at once if the session exists.
+    /// may be sent, at once if the session exists. `small`: whether to start with small datagrams, because the path is
+    /// known to carry no larger ones.
     ///
     /// # Errors
     ///
     /// The reason why no session can be opened.
-    fn connect(&mut self, now: Instant, path: Path) -> Result<(), SecureError>;
+    fn connect(&mut self, now: Instant, path: Path, small: bool) -> Result<(), SecureError>;
 
     /// Returns whether the handshake of this session succeeded with small datagrams only. The path may carry no
     /// larger ones.

@@ -216,7 +216,7 @@ fn a_client_that_starts_again_replaces_its_session() {
         let mut world = World::connected(server_options(), versions, 1);
         let local = world.clients[0].local;
         let mut again = layer(options(versions));
-        again.connect(world.now, to_server(local)).unwrap();
+        again.connect(world.now, to_server(local), false).unwrap();
         let mut hello = Vec::new();
         again.poll_transmit(world.now, &mut hello).unwrap();
         world.inject(local, &hello);
@@ -259,9 +259,9 @@ fn the_number_of_sessions_is_bounded() {
     world.run(Duration::from_secs(1));
     assert!(!world.is_ready(late) && world.server.sessions() == 3);
     let mut client = layer(DtlsOptions { sessions: 1, ..options(DtlsVersions::Both) });
-    assert_eq!(client.connect(Instant::ZERO, to_server(address(1))), Ok(()));
-    assert_eq!(client.connect(Instant::ZERO, to_server(address(1))), Ok(()), "it is under way");
-    assert_eq!(client.connect(Instant::ZERO, to_server(address(2))), Err(SecureError::Full(1)));
+    assert_eq!(client.connect(Instant::ZERO, to_server(address(1)), false), Ok(()));
+    assert_eq!(client.connect(Instant::ZERO, to_server(address(1)), false), Ok(()), "it is under way");
+    assert_eq!(client.connect(Instant::ZERO, to_server(address(2)), false), Err(SecureError::Full(1)));
 }
 
 fn fate() -> impl Strategy<Value = Fate> {

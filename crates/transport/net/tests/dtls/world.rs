@@ -123,7 +123,7 @@ impl World {
 
     pub(crate) fn join(&mut self, options: DtlsOptions, local: SocketAddr) -> usize {
         let mut layer = layer(options);
-        layer.connect(self.now, to_server(local)).unwrap();
+        layer.connect(self.now, to_server(local), false).unwrap();
         self.clients.push(Client { layer, local, outside: local, events: Vec::new(), got: Vec::new() });
         self.clients.len() - 1
     }
@@ -234,7 +234,7 @@ impl World {
 /// Returns the first datagram of a client, for an attacker to copy.
 pub(crate) fn client_hello(versions: DtlsVersions) -> Vec<u8> {
     let mut client = layer(options(versions));
-    client.connect(Instant::ZERO, to_server(address(0))).unwrap();
+    client.connect(Instant::ZERO, to_server(address(0)), false).unwrap();
     let mut datagram = Vec::new();
     client.poll_transmit(Instant::ZERO, &mut datagram).unwrap();
     datagram

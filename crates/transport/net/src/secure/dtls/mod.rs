@@ -276,7 +276,7 @@ impl Secure for Dtls {
         }
     }
 
-    fn connect(&mut self, now: Instant, path: Path) -> Result<(), SecureError> {
+    fn connect(&mut self, now: Instant, path: Path, small: bool) -> Result<(), SecureError> {
         if self.sessions.contains_key(&path) {
             self.events.push_back(SecureEvent::Ready { session: path, accepted: false });
             return Ok(());
@@ -288,7 +288,7 @@ impl Secure for Dtls {
         if self.sessions.len() + ours >= self.options.sessions {
             return Err(SecureError::Full(self.options.sessions));
         }
-        self.attempt(now, path, 1, false)
+        self.attempt(now, path, 1, small)
     }
 
     fn is_small(&self, session: Path) -> bool {
