@@ -147,20 +147,22 @@ fn a_new_connection_replaces_the_current_one() {
     let mut there = Relay::new(&["--listen", ANY, "--insecure", "--to", &program.local_addr().unwrap().to_string()]);
     let at = there.word_after("listening at ");
     let mut buffer = [0; 100];
-    let mut first = None;
+    let mut peers = Vec::new();
     for n in 0..2u8 {
         let mut here = Relay::new(&["--connect", &at, "--insecure", "--from", ANY]);
         let port = here.word_after("port 0 listens at ");
         UdpSocket::bind(ANY).unwrap().send_to(&[n], port).unwrap();
         assert_eq!(program.recv_from(&mut buffer).unwrap().0, 1);
         assert_eq!(buffer[0], n);
-        first = first.or(Some(here));
+        peers.push(here);
     }
-    let mut first = first.unwrap();
+    let mut first = peers.remove(0);
     let mut messages = String::new();
     first.messages.read_to_string(&mut messages).unwrap();
     assert!(messages.contains("Too Busy"), "{messages}");
     assert_eq!(first.child.wait().unwrap().code(), Some(1));
+    // A connecting relay would wait for the return of the listening one.
+    assert_eq!(peers.remove(0).end().0, Some(0));
     assert_eq!(there.end().0, Some(0));
 }
 

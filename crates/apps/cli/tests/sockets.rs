@@ -293,34 +293,59 @@ fn a_model_that_is_too_fast_stops() {
     }
 }
 
+/// Waits until a report of a sender counts an acknowledged datagram.
+fn await_acknowledgment(reports: &mut impl BufRead) {
+    let mut line = String::new();
+    while line.is_empty() || json(&line)["received_packets"] == 0 {
+        line.clear();
+        assert!(reports.read_line(&mut line).unwrap() > 0, "the sender ended");
+    }
+}
+
 /// A receiver that is killed and started again. The counters of the sender continue.
 #[test]
 fn a_sender_connects_again_to_a_receiver_that_returns() {
     let model = ["--model", "kind = \"cbr\", interval = \"10ms\", payload = \"100B\", lifetime = \"10s\""];
     let mut first = Receiver::new(&["--insecure"]);
     let mut sender = first.sender(&[&model[..], &["--reconnect"]].concat()).spawn().unwrap();
-    let mut line = String::new();
-    while line.is_empty() || json(&line)["received_packets"] == 0 {
-        line.clear();
-        first.out.read_line(&mut line).unwrap();
-    }
+    let mut reports = BufReader::new(sender.stdout.take().unwrap());
+    await_acknowledgment(&mut reports);
     first.child.kill().unwrap();
     first.child.wait().unwrap();
     let mut second = Receiver::listening(&first.at, &["--insecure"]);
-    line.clear();
+    let mut line = String::new();
     while line.is_empty() || json(&line)["received_packets"] == 0 {
         line.clear();
         second.out.read_line(&mut line).unwrap();
     }
     assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
     let mut lines = String::new();
-    sender.stdout.take().unwrap().read_to_string(&mut lines).unwrap();
+    reports.read_to_string(&mut lines).unwrap();
     assert_eq!(sender.wait().unwrap().code(), Some(0));
     let sent = last(&lines);
     let received = last(&second.end(Some("-INT")).1);
     assert_eq!((&sent["interruptions"], &sent["connection_failure"]), (&1.into(), &Value::Null), "{sent}");
     // The receiver that was killed had received more.
     assert!(sent["received_packets"].as_u64() > received["received_packets"].as_u64(), "{sent} {received}");
+}
+
+/// The receiver does not return: the sender ends with its source, and reports what is missing.
+#[test]
+fn a_sender_does_not_wait_for_a_receiver_after_its_source_has_ended() {
+    let mut receiver = Receiver::new(&["--insecure"]);
+    let mut sender = receiver.sender(&["--stdin", "--reconnect"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut pipe = sender.stdin.take().unwrap();
+    pipe.write_all(&[0, 3, 1, 2, 3]).unwrap();
+    pipe.flush().unwrap();
+    await_acknowledgment(&mut BufReader::new(sender.stdout.as_mut().unwrap()));
+    receiver.child.kill().unwrap();
+    receiver.child.wait().unwrap();
+    pipe.write_all(&[0, 3, 1, 2, 3]).unwrap();
+    drop(pipe);
+    let output = sender.wait_with_output().unwrap();
+    let messages = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    assert!(messages.contains("1 of 2 datagrams (50.00 %) was not delivered: 1 "), "{messages}");
 }
 
 /// The encoder rate is written to a file descriptor and served next to the metrics.

@@ -205,7 +205,7 @@ impl Line {
             connected: false,
             changes: Vec::new(),
         };
-        let (mut stop_requested_at, mut failed, mut discarded) = (None, None, false);
+        let (mut stop_requested_at, mut gone_since, mut failed, mut discarded) = (None, None, None, false);
         let why = loop {
             let closed = self.process_events(&mut state);
             for change in state.changes.drain(..) {
@@ -228,6 +228,12 @@ impl Line {
             let ends = supply != Supply::Runs || stop_requested_at.is_some();
             // A source without data also waits for the answer of the peer.
             let answered = state.connected || stop_requested_at.is_some();
+            // The peer is gone, and the source is no reason to wait for its return.
+            let is_gone = supply == Supply::Ends && self.sending().is_interrupted();
+            gone_since = if is_gone { gone_since.or(Some(now)) } else { None };
+            if gone_since.is_some_and(|since| now.since(since) >= DRAIN_TIME) {
+                break None;
+            }
             discarded = supply == Supply::Discarded;
             if ends && answered && self.is_settled(state.last_event_at) || discarded {
                 break None;

@@ -238,6 +238,11 @@ impl Sending {
         self.waiting
     }
 
+    /// Returns whether the connection is lost and not yet established again.
+    pub(super) const fn is_interrupted(&self) -> bool {
+        self.is_interrupted
+    }
+
     /// Returns whether the fates of all datagrams are known.
     pub(super) fn is_settled(&self) -> bool {
         self.in_flight.is_empty()
