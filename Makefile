@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 PROGRAM = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
+.PHONY: demo test locks fmt lint traceability arithmetic python wheel install-c viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
 
 ## Builds Headway, runs TCP and an encoded video over one bottleneck, and draws the result.
 demo: program
@@ -51,6 +51,12 @@ python: toolchain
 ## Builds the wheel for release, for Python 3.10 or newer, in out/wheels; needs maturin (`pip install maturin`).
 wheel: toolchain
 	cd python && maturin build --out ../out/wheels
+
+## Builds libheadway and installs it with its header in PREFIX; several minutes the first time.
+PREFIX = /usr/local
+install-c: toolchain
+	$(CARGO) build --profile wheel --locked --package headway-capi
+	crates/apps/capi/install $(PREFIX) $${CARGO_TARGET_DIR:-target}/wheel
 
 ## Builds the page of `headway view`, which the next build of the program includes; needs Node 20.19 or newer with npm (https://nodejs.org). viewer/check tests it.
 viewer:

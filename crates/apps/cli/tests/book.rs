@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Kinds of blocks, and the tests that run them.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     ("console", "this test"),
     ("sh", "this test"),
     ("toml", "crates/simulator/scenario/tests/book.rs, and tests of papers and rules"),
@@ -21,13 +21,14 @@ const KINDS: [(&str, &str); 9] = [
     ("sql", "python/tests/test_book.py"),
     ("rust", "the documentation tests of the crate, or crates/*/*/tests/book.rs"),
     ("rust,ignore", "validation/adding/run, or the included examples of headway-net"),
+    ("c", "crates/apps/capi/tests/c.rs, for the included example"),
     ("mermaid", "drawn by mdBook"),
     ("text", "not code"),
 ];
 
 /// Requirements of blocks that are not run, with the number of blocks.
 const NEEDS: &[(&str, usize)] = &[
-    ("cargo", 1),
+    ("cargo", 3),
     ("cargo-mutants", 3),
     ("cluster", 3),
     ("ffmpeg", 2),
@@ -36,7 +37,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
-    ("peer", 14),
+    ("peer", 15),
     ("pip", 1),
     ("podman", 1),
     ("root", 1),
