@@ -61,7 +61,10 @@ fn the_unit_is_valid() {
 fn the_recipe_of_the_container_builds_the_program() {
     let recipe = std::fs::read_to_string(folder().join("Containerfile")).unwrap();
     let of = |word: &str| -> Vec<&str> { recipe.lines().filter_map(|line| line.strip_prefix(word)).collect() };
-    assert!(of("FROM ").iter().all(|image| ["rust:", "debian:"].iter().any(|name| image.starts_with(name))), "{recipe}");
+    assert!(
+        of("FROM ").iter().all(|image| ["rust:", "debian:"].iter().any(|name| image.starts_with(name))),
+        "{recipe}"
+    );
     assert_eq!(of("RUN "), ["cargo build --release --locked --package headway-cli"]);
     assert_eq!(of("COPY "), [". .", "--from=build /source/target/release/headway /usr/local/bin/headway"]);
     assert_eq!(of("ENTRYPOINT "), ["[\"headway\"]"]);

@@ -72,7 +72,7 @@ impl Call {
         }
     }
 
-    /// Moves sent datagrams of the client to the path, or delivers those that have arrived at the other end.
+    /// Moves sent datagrams of the client to the path, or delivers those that have arrived at the peer.
     fn carry(&mut self, direction: usize, server: Option<&mut End>) {
         let Some(server) = server else {
             let sent = std::mem::take(&mut *lock(&self.client.wire.sent));
