@@ -119,9 +119,8 @@ impl Delivery {
         }
         let lasting = counted(self.lasting);
         let of = if self.expiring.written > 0 { " without a lifetime" } else { "" };
-        (lasting.delivered < lasting.written).then(|| {
-            format!("{}; for media that may lose datagrams set --expires or --min-delivered", lasting.missing_text(of))
-        })
+        (lasting.delivered < lasting.written)
+            .then(|| format!("{}; set --min-delivered to allow losses", lasting.missing_text(of)))
     }
 }
 
@@ -142,7 +141,7 @@ mod tests {
         let lasting = |lasting| Delivery { lasting, ..Delivery::default() };
         assert_eq!(lasting(outcomes(9000, 9000, 0, 0)).failure(None, false), None);
         assert_eq!(lasting(outcomes(0, 0, 0, 0)).failure(None, false), None);
-        let hint = "; for media that may lose datagrams set --expires or --min-delivered";
+        let hint = "; set --min-delivered to allow losses";
         for (of, stopped, why) in [
             (
                 outcomes(9000, 8988, 10, 2),

@@ -39,9 +39,16 @@ impl RateFeed {
     }
 }
 
-/// Opens a file descriptor of this process a second time, so that only this end of a pipe does not wait.
+/// Opens a file descriptor of this process a second time, so that only this end of a pipe does not wait. A descriptor
+/// that is not open for writing is an error, although its file could be opened for writing.
 #[cfg(target_os = "linux")]
 fn open(number: u32) -> io::Result<File> {
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}"))?;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|octal| i32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(nix::libc::O_RDONLY);
+    if flags & nix::libc::O_ACCMODE == nix::libc::O_RDONLY {
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "it is not open for writing"));
+    }
     let mut options = File::options();
     std::os::unix::fs::OpenOptionsExt::custom_flags(options.append(true), nix::libc::O_NONBLOCK);
     options.open(format!("/proc/self/fd/{number}"))
@@ -142,6 +149,18 @@ mod tests {
         assert_eq!(update(400, 35), parts.clone() + &line(400), "300 was replaced");
         assert_eq!(update(500, 0), parts.clone() + &line(400), "there is no room");
         assert_eq!(update(600, 100), parts + &line(400) + &line(600));
+    }
+
+    /// A file that the user opened for reading, such as standard input, is not written to.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_descriptor_for_reading_is_an_error() {
+        use std::os::fd::AsRawFd as _;
+        let path = tempfile::NamedTempFile::new().unwrap();
+        let number = |file: &File| u32::try_from(file.as_raw_fd()).unwrap();
+        let (read, write) = (File::open(path.path()).unwrap(), File::options().write(true).open(path.path()).unwrap());
+        assert_eq!(open(number(&read)).unwrap_err().to_string(), "it is not open for writing");
+        assert!(open(number(&write)).is_ok());
     }
 
     #[test]
