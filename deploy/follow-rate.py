@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ def follow():
         print(encoder, flush=True)
 
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Shells ignore it for programs in the background.
 threading.Thread(target=follow, daemon=True).start()
 try:
     while sender.poll() is None:
