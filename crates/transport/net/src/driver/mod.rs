@@ -114,6 +114,8 @@ pub(crate) struct Driver {
     breakers_due: Option<Instant>,
     /// Next check for silent peers, while data is sent.
     silence_due: Option<Instant>,
+    /// Next attempt to reconnect.
+    retry_due: Option<Instant>,
     /// Sessions whose peers were seen at another address.
     migrations: BTreeMap<Path, Migration>,
     /// Sessions without a connection, whose last packets may still be queued.
@@ -177,6 +179,7 @@ impl Driver {
             closing: Vec::new(),
             breakers_due: None,
             silence_due: None,
+            retry_due: None,
             migrations: BTreeMap::new(),
             unused: Vec::new(),
             accepts: Arc::new(Watched::new(AcceptQueue::default(), wakers.clone())),

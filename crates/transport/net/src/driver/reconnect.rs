@@ -64,7 +64,9 @@ impl Driver {
         if !entry.recovery.is_lost() {
             entry.mailbox.publish([Event::Interrupted(why)]);
         }
-        entry.recovery.retry_at = Some(now + wait);
+        let at = now + wait;
+        entry.recovery.retry_at = Some(at);
+        self.retry_due = Some(self.retry_due.map_or(at, |due| due.min(at)));
         self.take_outbox_back(now, key);
     }
 
@@ -120,11 +122,15 @@ impl Driver {
 
     /// Starts the attempts that are due, in place of earlier ones without an answer.
     pub(super) fn retry_lost(&mut self, now: Instant) {
+        if self.retry_due.is_none_or(|at| at > now) {
+            return;
+        }
         let due = |entry: &&Entry| entry.recovery.retry_at.is_some_and(|at| at <= now);
         let paths: Vec<Path> = self.entries.values().filter(due).map(|entry| entry.path).collect();
         for path in paths {
             self.retry(now, path);
         }
+        self.retry_due = self.entries.values().filter_map(|entry| entry.recovery.retry_at).min();
     }
 
     /// Starts an attempt for all lost connections of a path, which share a session.
@@ -158,8 +164,7 @@ impl Driver {
 
     /// Returns the time of the next check or attempt.
     pub(super) fn recovery_due(&self) -> Option<Instant> {
-        let retries = self.entries.values().filter_map(|entry| entry.recovery.retry_at);
-        retries.chain(self.silence_due).min()
+        self.retry_due.into_iter().chain(self.silence_due).min()
     }
 
     /// Schedules checks for silence, because data is sent.
