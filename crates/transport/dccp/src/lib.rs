@@ -64,6 +64,7 @@ mod endpoint;
 mod error;
 mod feature;
 mod half_connection;
+mod in_order;
 mod media_outbox;
 mod number;
 mod options;
@@ -89,10 +90,11 @@ pub use endpoint::{
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
 pub use half_connection::HalfConnection;
-pub use media_outbox::{Fate, GivenUp, MediaOutbox, Pushed, next_of, reported_packets};
+pub use in_order::InOrder;
+pub use media_outbox::{Fate, GivenUp, MediaOutbox, Position, Pushed, next_of, reported_packets};
 pub use number::SequenceNumber;
 pub use options::{
-    AckRun, AckState, AckVector, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets, Elapsed,
+    AckRun, AckState, AckVector, CcidOption, DataDropped, DccpOption, DeliveryOrder, DropCode, DropRun, DroppedPackets, Elapsed,
     LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption, RawOption,
     Reaction, Timestamp,
 };

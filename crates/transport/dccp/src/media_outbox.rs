@@ -1,10 +1,12 @@
 //! Send queue as a connection's outbox: the queue's rules select a datagram when the controller permits a transmission.
 
 mod fates;
+mod positions;
 
 pub use fates::{Fate, GivenUp, Pushed};
+pub use positions::Position;
 
-use crate::{Arrivals, Connection, Outbox};
+use crate::{Arrivals, Connection, DeliveryOrder, Outbox};
 use fates::Outcomes;
 use headway_media::{
     Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, ReportedFate, ReportedPackets, SendQueue,
@@ -104,6 +106,7 @@ struct InFlight<T> {
     id: u64,
     /// Number of its packet, counted from the first.
     number: u64,
+    position: Option<Position>,
     media: Option<Box<Media<Pushed<T>>>>,
 }
 
@@ -136,7 +139,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         let (id, size) = (self.pushed, Bytes::new(media.payload.as_ref().len() as u64));
         self.pushed += 1;
         let Self { queue, outcomes, .. } = self;
-        let media = Media { size, ..media }.map(|payload| Pushed { id, payload });
+        let media = Media { size, ..media }.map(|payload| Pushed { id, position: None, payload });
         queue.enqueue(now, media, &mut |unsent| outcomes.unsent(unsent));
         id
     }
@@ -165,11 +168,14 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         let waits = |in_flight: &InFlight<T>| {
             in_flight.media.as_ref().is_some_and(|media| media.expires.is_none_or(|expires| expires >= now))
         };
-        outstanding.settle(reported, waits, &mut |InFlight { id, number, media }, settled| match (settled, media) {
-            (ReportedFate::Lost, Some(media)) => lost.push(media),
-            (ReportedFate::Lost, None) => outcomes.record(id, Fate::Lost),
-            (ReportedFate::Received, _) => outcomes.record(id, dropped(number).map_or(Fate::Delivered, Fate::Dropped)),
-            (ReportedFate::Unknown, _) => outcomes.record(id, Fate::Unknown),
+        outstanding.settle(reported, waits, &mut |InFlight { id, number, position, media }, settled| {
+            let fate = match (settled, media) {
+                (ReportedFate::Lost, Some(media)) => return lost.push(media),
+                (ReportedFate::Lost, None) => Fate::Lost,
+                (ReportedFate::Received, _) => dropped(number).map_or(Fate::Delivered, Fate::Dropped),
+                (ReportedFate::Unknown, _) => Fate::Unknown,
+            };
+            outcomes.settle(id, position, fate);
         });
         for media in lost {
             let (mut late, mut unsent) = (None, Vec::new());
@@ -201,7 +207,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     /// outcome get [`Fate::Unknown`].
     pub fn drain(&mut self) -> Vec<Media<T>> {
         let Self { queue, outcomes, outstanding, .. } = self;
-        outstanding.drain().for_each(|in_flight| outcomes.record(in_flight.id, Fate::Unknown));
+        outstanding.drain().for_each(|one| outcomes.settle(one.id, one.position, Fate::Unknown));
         let waiting = queue.drain().into_iter();
         let withdrawn = waiting.inspect(|media| outcomes.record(media.payload.id, Fate::Withdrawn));
         withdrawn.map(|media| media.map(|pushed| pushed.payload)).collect()
@@ -211,7 +217,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     /// [`Fate::Unknown`].
     pub fn start_again(&mut self) {
         let Self { outcomes, outstanding, .. } = self;
-        std::mem::take(outstanding).drain().for_each(|in_flight| outcomes.record(in_flight.id, Fate::Unknown));
+        std::mem::take(outstanding).drain().for_each(|one| outcomes.settle(one.id, one.position, Fate::Unknown));
         self.first = None;
     }
 
@@ -252,13 +258,14 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     fn sent(&mut self, number: Seq48) {
         let first = *self.first.get_or_insert(number);
         let Some(media) = self.taken.take() else { return };
-        let (id, resends) = (media.payload.id, self.queue.resends());
+        let (Pushed { id, position, .. }, resends) = (&media.payload, self.queue.resends());
+        let (id, position) = (*id, *position);
         self.outcomes.record(id, Fate::Sent(number));
         if resends || self.outcomes.are_followed() {
             let media = resends.then(|| Box::new(media));
             let number = number.distance_from(first);
-            let forgotten = self.outstanding.push(number, InFlight { id, number, media });
-            forgotten.into_iter().for_each(|in_flight| self.outcomes.record(in_flight.id, Fate::Unknown));
+            let forgotten = self.outstanding.push(number, InFlight { id, number, position, media });
+            forgotten.into_iter().for_each(|one| self.outcomes.settle(one.id, one.position, Fate::Unknown));
         }
     }
 
@@ -301,6 +308,19 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
         let Self { queue, taken, outcomes, .. } = self;
         *taken = queue.dequeue(now, &mut |unsent| outcomes.unsent(unsent));
         taken.as_ref().map(|media| media.payload.payload.as_ref())
+    }
+
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.take(now)?;
+        let Self { queue, taken, outcomes, .. } = self;
+        let media = taken.as_mut()?;
+        let order = queue.resends().then(|| {
+            let travel = queue.travel(now);
+            // A loss is known one round trip after the transmission, and a retransmission then needs half of one.
+            let may_return = media.expires.is_none_or(|expires| expires >= now + travel * 3);
+            outcomes.order(media, may_return, now + travel)
+        });
+        Some((media.payload.payload.as_ref(), order))
     }
 }
 

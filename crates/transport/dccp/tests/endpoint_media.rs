@@ -5,7 +5,7 @@
 use crate::network;
 use crate::pipe;
 
-use headway_dccp::{Closed, ConnectionOptions, Datagram, Endpoint, EndpointOptions, Event, MediaOutbox, Path, State};
+use headway_dccp::{Closed, ConnectionOptions, Datagram, Endpoint, EndpointOptions, Event, InOrder, MediaOutbox, Path, State};
 use headway_media::{Media, SendQueueOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Registry};
 use network::{CLIENT, PORT, SERVER, SERVICE, World, back, perfect, there};
@@ -22,8 +22,9 @@ fn arrived(in_flight: &mut InFlight, now: Instant) -> Option<(usize, Path, Vec<u
 }
 
 /// Sends 500 datagrams, one every 10 ms with a lifetime of 1 s, under CCID 2 over 20 ms each way.
-/// Every 25th packet with data is lost. Returns the numbers of datagrams received and given up.
-fn call(resend: bool) -> (usize, usize) {
+/// Every 25th packet with data is lost. Returns the datagrams received, in the order in which the program gets them, and
+/// the number given up.
+fn call(resend: bool) -> (Vec<u16>, usize) {
     let mut rules = SendQueueOptions::preset("fifo", Dialect::Rfc).unwrap();
     rules.rules.resend = resend;
     let connection = ConnectionOptions { send_ccids: vec![2], ..ConnectionOptions::preset(Dialect::Rfc) };
@@ -33,19 +34,28 @@ fn call(resend: bool) -> (usize, usize) {
     ends[SERVER].listen(now, PORT, &connection, &[SERVICE]).unwrap();
     let outbox = Some(MediaOutbox::new(&rules));
     let client = ends[CLIENT].connect(now, there(4000), PORT, SERVICE, &connection, outbox).unwrap();
-    let (mut in_flight, mut received, mut given_up, mut data_sent, mut sent) = (InFlight::new(), 0, 0, 0u64, 0u64);
+    let (mut in_flight, mut received, mut given_up, mut data_sent, mut sent) =
+        (InFlight::new(), Vec::new(), 0, 0u64, 0u64);
+    let (mut in_order, mut pushed) = (InOrder::new(Duration::from_secs(2)), 0u16);
     for tick in 0..12_000u64 {
         now = Instant::from_millis(1000 + tick);
         let outbox = ends[CLIENT].outbox_mut(client).and_then(Option::as_mut).unwrap();
         if tick % 10 == 0 && (1000..6000).contains(&tick) {
             let expires = Some(now + Duration::from_secs(1));
-            outbox.push(now, Media { expires, ..Media::new(now, vec![7; 500]) });
+            let data = [&pushed.to_be_bytes()[..], &[7; 498]].concat();
+            outbox.push(now, Media { expires, ..Media::new(now, data) });
+            pushed += 1;
         }
         given_up += std::iter::from_fn(|| outbox.poll_given_up()).count();
         while let Some((end, path, bytes)) = arrived(&mut in_flight, now) {
             let handled: Option<Datagram<'_>> =
                 ends[end].handle_datagram(now, path, Ecn::NotEct, &bytes).ok().flatten();
-            received += usize::from(handled.is_some());
+            let Some(Datagram { data, order, .. }) = handled else { continue };
+            let mut read = |data: &[u8], ()| received.push(u16::from_be_bytes([data[0], data[1]]));
+            match order {
+                Some(order) => in_order.receive(now, order, data, (), &mut read),
+                None => read(data, ()),
+            }
         }
         for end in [CLIENT, SERVER] {
             ends[end].handle_timeout(now);
@@ -68,10 +78,13 @@ fn call(resend: bool) -> (usize, usize) {
     (received, given_up)
 }
 
-/// Without `resend`, lost datagrams are not reported; with it each datagram is received or given up.
+/// Without `resend`, lost datagrams are not reported; with it each datagram is received or given up, and the receiver
+/// restores the order.
 #[test]
 fn lost_datagrams_are_resent() {
     let [(received, given_up), (received_again, given_up_again)] = [false, true].map(call);
+    assert!(received.is_sorted() && received_again.is_sorted(), "{received_again:?}");
+    let (received, received_again) = (received.len(), received_again.len());
     println!("{received} and {given_up}, {received_again} and {given_up_again}");
     assert!(received + given_up <= 490, "{received} received, {given_up} given up");
     assert!(

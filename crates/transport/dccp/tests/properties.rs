@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
-    AckVector, Addresses, Body, CcVal, Ccid, CcidOption, CsCov, DataDropped, DccpOption, Decoded, DroppedPackets,
+    AckVector, Addresses, Body, CcVal, Ccid, CcidOption, CsCov, DataDropped, DccpOption, DeliveryOrder, Decoded, DroppedPackets,
     Elapsed, Feature, FeatureAction, FeatureOption, LossIntervals, Network, OptionArea, OptionWriter, Packet,
     RawOption, Reset, ResetCode, SequenceNumber, ServiceCode, Timestamp, UdpPorts,
 };
@@ -65,6 +65,11 @@ impl Owned {
             }
             Self::Number(43, _, elapsed) => DccpOption::ElapsedTime(Elapsed(*elapsed)),
             Self::Number(44, crc, _) => DccpOption::DataChecksum(*crc as u32),
+            Self::Number(120, numbers, _) => {
+                let [.., stream, i, j, a, b] = numbers.to_be_bytes();
+                let awaited = u16::from_be_bytes([a, b]).min(DeliveryOrder::MAX_AWAITED);
+                DccpOption::DeliveryOrder(DeliveryOrder { stream, index: u16::from_be_bytes([i, j]), awaited })
+            }
             Self::Number(..) | Self::Intervals(..) | Self::Counts(..) => return None,
         })
     }
@@ -73,8 +78,8 @@ impl Owned {
 fn option() -> impl Strategy<Value = Owned> {
     use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
     let action = prop::sample::select(&[ChangeL, ChangeR, ConfirmL, ConfirmR]);
-    let bytes = prop_oneof![Just(36), Just(38), Just(39), Just(40), 45u8..192, 196u8..];
-    let number = prop::sample::select(&[0u8, 1, 2, 37, 41, 42, 43, 44, 192]);
+    let bytes = prop_oneof![Just(36), Just(38), Just(39), Just(40), 45u8..120, 121u8..192, 196u8..];
+    let number = prop::sample::select(&[0u8, 1, 2, 37, 41, 42, 43, 44, 120, 192]);
     // Numbers of every length.
     let value = (0u64..1 << 48, 0u32..48).prop_map(|(value, shift)| value >> shift);
     let elapsed = (any::<u32>(), 0u32..33).prop_map(|(value, shift)| value.checked_shr(shift).unwrap_or(0));

@@ -12,8 +12,7 @@ const READINGS: u64 = 3;
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::server()?;
     let server = Endpoint::server("127.0.0.1:0".parse()?, &options)?;
-    let mut sensor = Options::client(Trust::Fingerprints(vec![options.fingerprint().ok_or("no DTLS")?]))?;
-    sensor.queue.rules.resend = true;
+    let sensor = Options::client(Trust::Fingerprints(vec![options.fingerprint().ok_or("no DTLS")?]))?;
     let connection = Endpoint::client(&sensor)?.connect(server.local_addr())?;
     let station = std::thread::Builder::new().spawn(move || {
         let (mut datagram, mut readings) = (Vec::new(), 0);

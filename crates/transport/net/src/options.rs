@@ -46,7 +46,7 @@ pub struct Options {
     /// Maximum number of simultaneous connections that peers opened; further ones get a Reset with the code "Too Busy".
     /// `None`: the limit of `endpoint`.
     pub accepted: Option<usize>,
-    /// Send queue: order, expiry and size.
+    /// Send queue: order, expiry, size, and whether lost datagrams are sent again.
     pub queue: SendQueueOptions,
     /// Smoothing of the encoder rate.
     pub encoder: EncoderOptions,
@@ -61,6 +61,9 @@ pub struct Options {
     pub events: usize,
     /// Whether events report the outcome of each datagram.
     pub follow: bool,
+    /// Longest time for which a received datagram waits for earlier ones of its priority that the peer may still send
+    /// again; `None`: each datagram is delivered when it arrives.
+    pub order_wait: Option<Duration>,
     /// Whether connections that this endpoint opened and that were established begin again when they are lost, until
     /// the program closes them: see [`Connection`](crate::Connection#reconnection).
     pub reconnect: bool,
@@ -119,6 +122,7 @@ impl Options {
         let mut queue = SendQueueOptions::preset("sure-first", Dialect::default())
             .unwrap_or(SendQueueOptions::fifo(Dialect::default()));
         queue.rules.limit = QueueSize::Packets(256);
+        queue.rules.resend = true;
         Self {
             dtls,
             connection,
@@ -131,6 +135,7 @@ impl Options {
             unread: 1024,
             events: 1024,
             follow: true,
+            order_wait: Some(Duration::from_secs(1)),
             reconnect: false,
             clock: Clock::new(),
         }
@@ -142,19 +147,19 @@ impl Options {
         self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())
     }
 
-    /// Selects the send queue by its name in scenarios, with the defaults of this kind and the present limit. The
-    /// default is `sure-first`.
+    /// Selects the send queue by its name in scenarios, with the defaults of this kind, except for the limit and for
+    /// `resend`, which stay. The default is `sure-first`.
     ///
     /// # Errors
     ///
     /// If the name is unknown.
     pub fn with_queue(mut self, kind: &str) -> Result<Self, OptionError> {
-        let limit = self.queue.rules.limit;
+        let (limit, resend) = (self.queue.rules.limit, self.queue.rules.resend);
         self.queue = SendQueueOptions::preset(kind, Dialect::default()).ok_or_else(|| {
             let known = SendQueueOptions::KINDS.join(", ");
             OptionError::new("queue", format!("\"{kind}\" is unknown; expected one of {known}"))
         })?;
-        self.queue.rules.limit = limit;
+        (self.queue.rules.limit, self.queue.rules.resend) = (limit, resend);
         Ok(self)
     }
 
@@ -243,9 +248,21 @@ impl Options {
 
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
-        let Self { connection, queue, encoder, service, port, unread, events, follow, accepted, reconnect, .. } =
-            self.clone();
-        Ok(Common { connection, queue, encoder, service, port, unread, events, follow, accepted, reconnect })
+        let Self { connection, queue, encoder, service, port, unread, events, .. } = self.clone();
+        let Self { follow, accepted, order_wait, reconnect, .. } = *self;
+        Ok(Common {
+            connection,
+            queue,
+            encoder,
+            service,
+            port,
+            unread,
+            events,
+            follow,
+            accepted,
+            order_wait,
+            reconnect,
+        })
     }
 }
 
@@ -311,13 +328,14 @@ mod tests {
         assert_eq!((common.unread, common.events, common.port, common.accepted), (1, 1, least.port, None));
     }
 
-    /// A queue is selected by its name and keeps the limit.
+    /// A queue is selected by its name and keeps the limit, and whether lost datagrams are sent again.
     #[test]
     fn queues_are_selected_by_name() {
         let kind = |options: &Options| options.queue.kind().to_owned();
         assert_eq!(kind(&Options::insecure()), "sure-first");
         let options = Options::insecure().with_queue("sfdps2").unwrap();
         assert_eq!((kind(&options).as_str(), options.queue.rules.limit), ("sfdps2", QueueSize::Packets(256)));
+        assert!(options.queue.rules.resend);
         let unknown = Options::insecure().with_queue("sfpds2").unwrap_err();
         assert!(unknown.message.contains("sfdps2"), "{}", unknown.message);
     }

@@ -3,7 +3,7 @@
 use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
-use headway_dccp::{Connection, MediaOutbox, Outbox};
+use headway_dccp::{Connection, DeliveryOrder, MediaOutbox, Outbox};
 use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Seq48};
 use std::sync::Arc;
@@ -146,6 +146,9 @@ impl Outbox for ConnectionOutbox {
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.queue.take(now)
+    }
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.queue.take_ordered(now)
     }
     fn sent(&mut self, number: Seq48) {
         self.queue.sent(number);

@@ -61,16 +61,17 @@ fn keys(options: &SendQueueOptions) -> Result<Map<String, Value>, Failure> {
 }
 
 pub(super) fn selected(texts: &[String], limit: QueueSize) -> Result<Vec<Named>, Failure> {
-    texts.iter().map(|text| Ok(Named { name: text.clone(), options: parse(text, limit)? })).collect()
+    texts.iter().map(|text| Ok(Named { name: text.clone(), options: parse(text, limit, false)? })).collect()
 }
 
-/// Parses `KIND[,KEY=VALUE...]`. `limit` is the default of the queue's limit.
-pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
+/// Parses `KIND[,KEY=VALUE...]`. `limit` and `resend` are the defaults of these keys.
+pub(crate) fn parse(text: &str, limit: QueueSize, resend: bool) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
     let (kind, pairs) = pairs(text).map_err(|why| wrong(format!("{why}; set --queue again for another queue")))?;
-    let defaults = of_kind(kind, limit).ok_or_else(|| {
+    let mut defaults = of_kind(kind, limit).ok_or_else(|| {
         wrong(format!("there is no send queue \"{kind}\"{}", choices(kind, SendQueueOptions::KINDS.iter().copied())))
     })?;
+    defaults.rules.resend = resend;
     let mut options = keys(&defaults)?;
     let set_keys: Vec<&str> = pairs.iter().map(|(key, _)| *key).collect();
     for (key, value) in pairs {

@@ -70,6 +70,15 @@ pub(crate) struct DelayOptions {
     pub(crate) deadline: Option<Duration>,
 }
 
+/// Order of the datagrams that this endpoint receives.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct OrderOptions {
+    /// Pass each datagram on when it arrives. By default a datagram waits, for at most 1 s, for earlier ones of its
+    /// priority that the sender sends again.
+    #[arg(long)]
+    pub(crate) unordered: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RecvOptions {
     /// Local address to which senders connect. Port 0 selects a free port.
@@ -98,6 +107,8 @@ pub(crate) struct RecvOptions {
     /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders. Not with --once.
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) order: OrderOptions,
     #[command(flatten)]
     pub(crate) delays: DelayOptions,
     #[command(flatten)]
@@ -143,8 +154,8 @@ pub(crate) struct SendOptions {
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
     /// Send a file as fast as the controller allows. A live encoder writes to --stdin or --udp instead. A file of
-    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are not retransmitted unless
-    /// --queue has `resend=true`.
+    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are sent again, except the
+    /// last three: see --queue.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571).
@@ -206,6 +217,8 @@ pub(crate) struct RelayOptions {
     #[command(flatten)]
     pub(crate) media: MediaOptions,
     #[command(flatten)]
+    pub(crate) order: OrderOptions,
+    #[command(flatten)]
     pub(crate) delays: DelayOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
@@ -257,7 +270,8 @@ pub(crate) struct WatchOptions {
 pub(crate) struct QueueOptions {
     /// Send queue: its kind, and keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default
     /// sends by priority, then by expiry, and drops datagrams that would arrive too late. In overload it can send
-    /// datagrams of one priority out of order [default: sure-first].
+    /// datagrams of one priority out of order. Lost datagrams are sent again if they can still arrive within their
+    /// lifetime, unless the queue has `resend=false` [default: sure-first].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
 }

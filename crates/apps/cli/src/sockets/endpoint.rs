@@ -51,7 +51,7 @@ impl EndpointOptions {
             )));
         }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
-            options.queue = queues::parse(text, options.queue.rules.limit)?;
+            options.queue = queues::parse(text, options.queue.rules.limit, options.queue.rules.resend)?;
         }
         (options.events, options.unread) = (MAX_EVENTS, MAX_UNREAD);
         Ok(options)

@@ -47,6 +47,7 @@ pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
     let accepted = Some(if args.once { 1 } else { args.max_senders.get() });
     let mut options = Options { follow: false, accepted, ..args.endpoint.options(trust, None)? };
     options.connection.one_way_delays = args.delays.is_enabled();
+    options.order_wait = options.order_wait.filter(|_| !args.order.unordered);
     let delays = args.delays.meter();
     // Opening a named pipe waits for its reader. No sender can connect before, because the output must accept each
     // acknowledged datagram. Until the output is open, a signal ends the program.

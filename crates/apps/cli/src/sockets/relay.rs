@@ -81,6 +81,7 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
     let sockets = rules.ports.iter().map(PortSocket::new).collect::<Result<Vec<_>, _>>()?;
     let mut options = args.endpoint.options(args.trust.trust(), Some(&args.queue))?;
     options.connection.one_way_delays = args.delays.is_enabled();
+    options.order_wait = options.order_wait.filter(|_| !args.order.unordered);
     options.reconnect = args.connect.is_some() && !args.once;
     check_methods(args.media.method.is_some() || rules.have_methods(), &options)?;
     // The rules and the identity may be pipes: until they are read, a signal ends the program.

@@ -9,7 +9,7 @@ use super::timers::Timer;
 use super::transitions::Cause;
 use super::{Connection, ConnectionOptions};
 use crate::feature::{Ccid, Feature};
-use crate::{Arrivals, DropCode, Path, Ports, Reset, ResetCode, ServiceCode};
+use crate::{Arrivals, DeliveryOrder, DropCode, Path, Ports, Reset, ResetCode, ServiceCode};
 use headway_rate::{CongestionEvents, LossClassification, OneWayDelay};
 use headway_units::{Duration, Entropy, Instant, Registry as _, Seq48};
 use std::sync::Arc;
@@ -78,6 +78,14 @@ impl Connection {
     #[inline]
     pub fn one_way_delay(&self) -> Option<OneWayDelay> {
         self.delays.newest()
+    }
+
+    /// Returns the position of the datagram of the packet that was [handled](Self::handle) last. `None` unless the peer
+    /// may send its datagrams again.
+    #[must_use]
+    #[inline]
+    pub const fn order(&self) -> Option<DeliveryOrder> {
+        self.peer_order
     }
 
     /// Returns, once, what the packet that was [handled](Self::handle) last reported about the packets of this

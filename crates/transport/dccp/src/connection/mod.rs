@@ -69,7 +69,7 @@ pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
 pub use state::State;
 
-use crate::{Ports, ServiceCode};
+use crate::{DeliveryOrder, Ports, ServiceCode};
 use acknowledge::Acknowledge;
 use delays::Delays;
 use event::Events;
@@ -123,6 +123,8 @@ pub struct Connection {
     /// Number of packets without data sent just before the next one.
     ndp_run: u64,
     last_valid: Option<Instant>,
+    /// Position of the datagram of the last packet received.
+    peer_order: Option<DeliveryOrder>,
     sync_limit: RateLimit,
 
     pending: Pending,
@@ -175,6 +177,7 @@ impl Connection {
             we_stopped: false,
             ndp_run: 0,
             last_valid: None,
+            peer_order: None,
             sync_limit: RateLimit::new(options.syncs_per_second),
             pending: Pending::new(),
             opening: Opening::new(iss),

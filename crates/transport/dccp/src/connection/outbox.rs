@@ -1,6 +1,7 @@
 //! Source of a connection's data.
 
 use super::Connection;
+use crate::DeliveryOrder;
 use headway_rate::Next;
 use headway_units::{Bytes, Instant, Seq48};
 
@@ -20,6 +21,12 @@ pub trait Outbox {
     /// beyond [`next_len`](Self::next_len) are cut off. `None` if the datagram was discarded
     /// instead; the permission is then used up.
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
+
+    /// Like [`take`](Self::take), with the datagram's position if it may be sent again: the packet then has an option
+    /// with it.
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.take(now).map(|data| (data, None))
+    }
 
     /// Discards the next datagram if it is late and its discard uses up the permission to send.
     /// Returns whether it did. Called before each [`take`](Self::take).
@@ -53,6 +60,9 @@ impl<O: Outbox> Outbox for Option<O> {
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.as_mut()?.take(now)
+    }
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.as_mut()?.take_ordered(now)
     }
     fn discard(&mut self, now: Instant) -> bool {
         self.as_mut().is_some_and(|outbox| outbox.discard(now))

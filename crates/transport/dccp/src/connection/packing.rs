@@ -5,7 +5,7 @@ use super::state::State;
 use super::timers::Timer;
 use super::{BUFFER, Connection};
 use crate::ccid::OnData;
-use crate::{Body, DccpOption, Elapsed, OptionWriter, PacketType, Timestamp};
+use crate::{Body, DccpOption, DeliveryOrder, Elapsed, OptionWriter, PacketType, Timestamp};
 use headway_rate::Stamp;
 use headway_units::Instant;
 
@@ -13,6 +13,15 @@ use headway_units::Instant;
 const FRAGMENTED_OPTIONS: usize = 64;
 /// Size of options before Init Cookies and of the padding, in bytes: Data Checksum, NDP Count, Timestamp Echo.
 const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
+
+/// Options that belong to the datagram of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OnDatagram {
+    /// CRC-32c of the data (section 9.3).
+    pub(super) crc: Option<u32>,
+    /// Position in its stream.
+    pub(super) order: Option<DeliveryOrder>,
+}
 
 impl Connection {
     /// Returns the size of options that must be sent even if the packet is fragmented, in bytes:
@@ -51,17 +60,24 @@ impl Connection {
         now: Instant,
         body: &Body,
         data: usize,
-        crc: Option<u32>,
+        datagram: OnDatagram,
         stamp: &Stamp,
     ) -> usize {
-        if matches!(body, Body::Data) && crc.is_none() && !self.has_options_for_data() {
+        if matches!(body, Body::Data) && datagram == OnDatagram::default() && !self.has_options_for_data() {
             return 0;
         }
-        self.write_all_options(now, body, data, crc, stamp)
+        self.write_all_options(now, body, data, datagram, stamp)
     }
 
     #[inline(never)]
-    fn write_all_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>, stamp: &Stamp) -> usize {
+    fn write_all_options(
+        &mut self,
+        now: Instant,
+        body: &Body,
+        data: usize,
+        datagram: OnDatagram,
+        stamp: &Stamp,
+    ) -> usize {
         let kind = body.kind();
         let (state, seq) = (self.machine.state(), self.windows.upcoming());
         let handshake = matches!(kind, PacketType::Request | PacketType::Response);
@@ -72,8 +88,11 @@ impl Connection {
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
         let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
         let mut writer = OptionWriter::new(buffer);
-        if let Some(crc) = crc {
+        if let Some(crc) = datagram.crc {
             let _ = writer.push(DccpOption::DataChecksum(crc));
+        }
+        if let Some(order) = datagram.order {
+            let _ = writer.push(DccpOption::DeliveryOrder(order));
         }
         if self.agreed.we_count && self.ndp_run > 0 {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
@@ -130,7 +149,7 @@ impl Connection {
         finish(writer)
     }
 
-    /// Returns whether a Data packet needs options other than a Data Checksum.
+    /// Returns whether a Data packet needs options other than those of its datagram.
     fn has_options_for_data(&self) -> bool {
         self.agreed.we_count && self.ndp_run > 0
             || self.agreed.sending.is_experiment()

@@ -195,6 +195,7 @@ impl Connection {
         self.counters.received_marked_packets += u64::from(ecn == Ecn::Ce);
         self.forget_cookies(packet);
         self.process_options(now, packet, parsed)?;
+        self.peer_order = parsed.order;
         if self.agreed.peer_counts {
             self.without_data.on_packet(number, parsed.ndp_count.unwrap_or(0), &self.seen);
         }

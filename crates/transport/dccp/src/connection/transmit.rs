@@ -1,5 +1,6 @@
 //! Selection and construction of the next packet (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
+use super::packing::OnDatagram;
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
 use super::handshake::PARTOPEN_TIMEOUT;
@@ -7,7 +8,7 @@ use super::outbox::{NoData, Outbox};
 use super::pending::{Control, Due};
 use super::state::State;
 use super::timers::Timer;
-use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, crc32c};
+use crate::{Body, CcVal, CsCov, DeliveryOrder, OptionArea, Packet, PacketType, crc32c};
 use headway_rate::{Next, Stamp};
 use headway_units::{Bytes, Ecn, Instant, Seq48};
 
@@ -49,19 +50,25 @@ impl Connection {
             self.forward.on_discard(now);
             plan = self.plan_or_settle(now, outbox);
         }
-        let mut data: &[u8] = &[];
+        let (mut data, mut order): (&[u8], _) = (&[], None);
         if let Some(Plan { source: Source::Outbox(len), .. }) = plan {
-            match outbox.take(now) {
-                Some(taken) => data = taken.get(..len).unwrap_or(taken),
+            match outbox.take_ordered(now) {
+                Some((taken, position)) => (data, order) = (taken.get(..len).unwrap_or(taken), position),
                 // Without data, an acknowledgement that is due is sent alone.
                 None => plan = self.plan_or_settle(now, &mut NoData),
             }
         }
-        Some(self.build(now, plan?, data))
+        Some(self.build(now, plan?, data, order))
     }
 
     /// Builds the packet: options, number, and all effects of sending it.
-    fn build<'a>(&'a mut self, now: Instant, plan: Plan, data: &'a [u8]) -> Outgoing<'a> {
+    fn build<'a>(
+        &'a mut self,
+        now: Instant,
+        plan: Plan,
+        data: &'a [u8],
+        order: Option<DeliveryOrder>,
+    ) -> Outgoing<'a> {
         self.settled = Instant::FAR_FUTURE;
         let Plan { body, source, seq: foreign } = plan;
         let data = match source {
@@ -85,7 +92,7 @@ impl Connection {
                 let payload = is_datagram.then_some(Bytes::new(len as u64));
                 let prompt = kind.is_data() || kind == PacketType::Sync;
                 let stamp = self.forward.send(now, payload, prompt);
-                let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp);
+                let options = self.write_options(now, &body, len, OnDatagram { crc: checksum.then(|| crc32c(data)), order }, &stamp);
                 let seq = self.commit(now, &body, payload);
                 (options, seq, stamp)
             }
@@ -127,7 +134,7 @@ impl Connection {
             }
             None => return None,
         };
-        Some(self.build(now, plan, &[]))
+        Some(self.build(now, plan, &[], None))
     }
 
     /// Returns the next packet. If there is none, the effects of sent packets are evaluated once

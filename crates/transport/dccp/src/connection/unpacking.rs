@@ -96,6 +96,7 @@ impl Connection {
             DccpOption::TimestampEcho { timestamp, elapsed } => parsed.echo = Some((timestamp, elapsed)),
             DccpOption::ElapsedTime(elapsed) => parsed.elapsed = Some(elapsed),
             DccpOption::DataChecksum(crc) => parsed.data_checksum = Some(crc),
+            DccpOption::DeliveryOrder(order) => parsed.order = Some(order),
             DccpOption::AckVector(_) => parsed.vector = true,
             DccpOption::DataDropped(dropped) => {
                 self.acknowledge.on_peer_drops();

@@ -5,7 +5,7 @@ use super::{Dropped, Endpoint, Entry};
 use crate::connection::refusal;
 use crate::path::Ports;
 use crate::{
-    Closed, Connection, ConnectionHandle, Decoded, Delivery, Event, Ignored, Outbox, Outcome, Packet, PacketType, Path,
+    Closed, Connection, ConnectionHandle, Decoded, DeliveryOrder, Delivery, Event, Ignored, Outbox, Outcome, Packet, PacketType, Path,
     Reset, ResetCode, State,
 };
 use headway_rate::OneWayDelay;
@@ -20,6 +20,8 @@ pub struct Datagram<'a> {
     pub seq: Seq48,
     /// One-way delay, if the connection measures it ([`Connection::one_way_delay`]).
     pub one_way_delay: Option<OneWayDelay>,
+    /// Position in its stream, if the peer may send datagrams again; see [`InOrder`](crate::InOrder).
+    pub order: Option<DeliveryOrder>,
     /// Data: a part of the received bytes.
     pub data: &'a [u8],
 }
@@ -57,8 +59,10 @@ impl<O: Outbox + Default> Endpoint<O> {
         }
         Ok(match packet {
             Decoded::Long(Packet { seq, data, .. }) => {
-                let one_way_delay = self.slots.get(index).and_then(|entry| entry.connection.one_way_delay());
-                Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, data })
+                let connection = self.slots.get(index).map(|entry| &entry.connection);
+                let (one_way_delay, order) =
+                    connection.map_or((None, None), |connection| (connection.one_way_delay(), connection.order()));
+                Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, order, data })
             }
             // Connections never accept short packets.
             Decoded::Short(_) => None,

@@ -1,8 +1,9 @@
 //! Outcomes of the datagrams of a [`MediaOutbox`](super::MediaOutbox), and payloads of those given up.
 
-use crate::DropCode;
+use super::positions::{Position, Positions};
+use crate::{DeliveryOrder, DropCode};
 use headway_media::{Media, Unsent};
-use headway_units::{Duration, SendDrop, Seq48};
+use headway_units::{Duration, Instant, SendDrop, Seq48};
 use std::collections::VecDeque;
 
 /// Maximum number of payloads kept for polling. One call may give up a whole queue of a thousand.
@@ -60,6 +61,8 @@ pub enum GivenUp<T> {
 pub struct Pushed<T> {
     /// Number of the datagram, from 0 on.
     pub id: u64,
+    /// Position in its stream, if it was sent and may be sent again.
+    pub position: Option<Position>,
     /// Payload that was pushed.
     pub payload: T,
 }
@@ -69,17 +72,37 @@ pub struct Pushed<T> {
 pub(super) struct Outcomes<T> {
     given_up: VecDeque<GivenUp<T>>,
     fates: Option<VecDeque<(u64, Fate)>>,
+    positions: Positions,
 }
 
 impl<T> Outcomes<T> {
-    pub(super) const fn new() -> Self {
-        Self { given_up: VecDeque::new(), fates: None }
+    pub(super) fn new() -> Self {
+        Self { given_up: VecDeque::new(), fates: None, positions: Positions::default() }
     }
     pub(super) fn follow(&mut self) {
         self.fates.get_or_insert_default();
     }
     pub(super) const fn are_followed(&self) -> bool {
         self.fates.is_some()
+    }
+
+    /// Returns the position of a datagram for its transmission, which arrives at `arrival`. If it cannot be sent again,
+    /// later datagrams do not wait for it.
+    pub(super) fn order(&mut self, media: &mut Media<Pushed<T>>, may_return: bool, arrival: Instant) -> DeliveryOrder {
+        let Media { payload, priority, expires, .. } = media;
+        let position = *payload.position.get_or_insert_with(|| self.positions.assign(*priority, *expires));
+        if !may_return {
+            self.positions.settle(position);
+        }
+        self.positions.order(position, arrival)
+    }
+
+    /// Records the final outcome of a datagram in flight.
+    pub(super) fn settle(&mut self, id: u64, position: Option<Position>, fate: Fate) {
+        self.record(id, fate);
+        if let Some(position) = position {
+            self.positions.settle(position);
+        }
     }
 
     pub(super) fn record(&mut self, id: u64, fate: Fate) {
@@ -89,12 +112,12 @@ impl<T> Outcomes<T> {
     }
     pub(super) fn unsent(&mut self, unsent: Unsent<Pushed<T>>) {
         let Unsent { media, cause, lateness } = unsent;
-        self.record(media.payload.id, Fate::Unsent { cause, lateness });
+        self.settle(media.payload.id, media.payload.position, Fate::Unsent { cause, lateness });
         let media = media.map(|pushed| pushed.payload);
         keep(&mut self.given_up, GivenUp::Unsent(Unsent { media, cause, lateness }), MAX_GIVEN_UP);
     }
     pub(super) fn lost(&mut self, media: Media<Pushed<T>>) {
-        self.record(media.payload.id, Fate::Lost);
+        self.settle(media.payload.id, media.payload.position, Fate::Lost);
         keep(&mut self.given_up, GivenUp::Lost(media.map(|pushed| pushed.payload)), MAX_GIVEN_UP);
     }
 

@@ -1,7 +1,7 @@
 //! Decoding of options.
 
 use super::number as n;
-use super::{AckVector, DataDropped, Elapsed, OptionFault, RawOption, Timestamp};
+use super::{AckVector, DataDropped, DeliveryOrder, Elapsed, OptionFault, RawOption, Timestamp};
 use crate::feature::{Feature, FeatureAction, FeatureOption};
 
 /// Option of RFC 4340.
@@ -36,6 +36,8 @@ pub enum DccpOption<'a> {
     ElapsedTime(Elapsed),
     /// [CRC-32c](crate::crc32c) of the application data area (RFC 4340 section 9.3).
     DataChecksum(u32),
+    /// Position of a datagram that may be sent again; an experiment of this crate.
+    DeliveryOrder(DeliveryOrder),
     /// CCID-specific option, see [`CcidOption`](super::CcidOption) (RFC 4340 section 10.3).
     Ccid(RawOption<'a>),
     /// Option that this crate does not know.
@@ -73,6 +75,7 @@ impl<'a> DccpOption<'a> {
                 Self::ElapsedTime(elapsed.ok_or(OptionFault::length(data, "4 or 6"))?)
             }
             n::DATA_CHECKSUM => Self::DataChecksum(word(data)?),
+            n::DELIVERY_ORDER => Self::DeliveryOrder(DeliveryOrder::decode(data)?),
             n::FIRST_CCID.. => Self::Ccid(raw),
             _ => Self::Unknown(raw),
         })

@@ -5,6 +5,7 @@ mod area;
 mod ccid;
 mod data_dropped;
 mod decode;
+mod delivery_order;
 mod process;
 mod time;
 mod writer;
@@ -14,6 +15,7 @@ pub use area::{OptionArea, RawOption};
 pub use ccid::{CcidOption, DroppedPackets, LossInterval, LossIntervals};
 pub use data_dropped::{DataDropped, DropCode, DropRun};
 pub use decode::DccpOption;
+pub use delivery_order::DeliveryOrder;
 pub use process::{OptionError, OptionFault, ProcessedOption, Reaction};
 pub use time::{Elapsed, Timestamp};
 pub use writer::OptionWriter;
@@ -38,6 +40,8 @@ mod number {
     pub(super) const TIMESTAMP_ECHO: u8 = 42;
     pub(super) const ELAPSED_TIME: u8 = 43;
     pub(super) const DATA_CHECKSUM: u8 = 44;
+    /// First type for experiments.
+    pub(super) const DELIVERY_ORDER: u8 = 120;
     /// Lowest CCID-specific type (section 10.3).
     pub(super) const FIRST_CCID: u8 = 128;
     /// RFC 4342 section 8.5.

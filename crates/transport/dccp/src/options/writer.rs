@@ -70,6 +70,7 @@ impl<'b> OptionWriter<'b> {
             }
             DccpOption::ElapsedTime(elapsed) => self.timed(n::ELAPSED_TIME, &[], elapsed, elapsed.encoded_len().max(2)),
             DccpOption::DataChecksum(crc) => self.long(n::DATA_CHECKSUM, &[&crc.to_be_bytes()]),
+            DccpOption::DeliveryOrder(order) => self.long(n::DELIVERY_ORDER, &[&order.to_bytes()]),
             DccpOption::Ccid(raw) | DccpOption::Unknown(raw) => self.raw(raw),
         }
     }

@@ -1,5 +1,6 @@
 //! State of one connection of an endpoint.
 
+use super::in_order::Received;
 use super::recovery::Recovery;
 use crate::breaker::{Breaker, BreakerReason};
 use crate::mailbox::Mailbox;
@@ -22,6 +23,8 @@ pub(super) struct Entry {
     pub(super) breaker: Breaker,
     pub(super) tripped: Option<BreakerReason>,
     pub(super) recovery: Recovery,
+    /// Received datagrams that wait for earlier ones; `None` until there is one.
+    pub(super) in_order: Option<Box<Received>>,
 }
 
 impl Entry {
@@ -36,6 +39,7 @@ impl Entry {
             breaker: Breaker::new(now),
             tripped: None,
             recovery: Recovery::default(),
+            in_order: None,
         }
     }
 }

@@ -73,6 +73,7 @@ impl Driver {
         if entry.unannounced {
             self.record_refused(entry.path, why.clone());
         }
+        entry.deliver_rest();
         entry.mailbox.publish([Event::Closed(why)]);
         self.closing.retain(|(other, _)| *other != key);
         if self.secure.is_some() {

@@ -5,6 +5,7 @@
 mod breakers;
 mod entry;
 mod events;
+mod in_order;
 mod lifecycle;
 mod receive;
 mod reconnect;
@@ -55,6 +56,7 @@ pub(crate) struct Common {
     pub(crate) events: usize,
     pub(crate) follow: bool,
     pub(crate) accepted: Option<usize>,
+    pub(crate) order_wait: Option<Duration>,
     pub(crate) reconnect: bool,
 }
 
@@ -116,6 +118,8 @@ pub(crate) struct Driver {
     silence_due: Option<Instant>,
     /// Next attempt to reconnect.
     retry_due: Option<Instant>,
+    /// End of the wait of a received datagram for earlier ones.
+    order_due: Option<Instant>,
     /// Sessions whose peers were seen at another address.
     migrations: BTreeMap<Path, Migration>,
     /// Sessions without a connection, whose last packets may still be queued.
@@ -180,6 +184,7 @@ impl Driver {
             breakers_due: None,
             silence_due: None,
             retry_due: None,
+            order_due: None,
             migrations: BTreeMap::new(),
             unused: Vec::new(),
             accepts: Arc::new(Watched::new(AcceptQueue::default(), wakers.clone())),
@@ -292,6 +297,7 @@ impl Driver {
         self.update_breakers(now);
         self.check_silence(now);
         self.retry_lost(now);
+        self.deliver_held(now);
         more |= self.drain(now);
         if more {
             return Ok(Next::Turn);
@@ -328,6 +334,7 @@ impl Driver {
             .chain(self.endpoint.poll_timeout())
             .chain(secure)
             .chain(self.breakers_due)
+            .chain(self.order_due)
             .chain(self.recovery_due())
             .min()
     }

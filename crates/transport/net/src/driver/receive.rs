@@ -3,7 +3,7 @@
 use super::Driver;
 use crate::mailbox::Closed;
 use crate::socket::Arrived;
-use headway_dccp::{ConnectionHandle, DropCode, Path, Reset};
+use headway_dccp::{ConnectionHandle, Datagram, DeliveryOrder, DropCode, Path, Reset};
 use headway_units::{Instant, Seq48};
 use std::io;
 use std::sync::Arc;
@@ -14,9 +14,11 @@ const MAX_RECEIVES: usize = 16;
 /// Work that is deferred until all datagrams of a batch are handled.
 #[derive(Debug, Default)]
 struct Deferred {
-    /// Data of connections that the program has not accepted.
-    early: Vec<(ConnectionHandle, Vec<u8>)>,
+    /// Data of connections that the program has not accepted: number and position of its packet, and the data.
+    early: Vec<(ConnectionHandle, Seq48, Option<DeliveryOrder>, Vec<u8>)>,
     unread: Vec<(ConnectionHandle, Seq48)>,
+    /// Connections with datagrams that wait for earlier ones.
+    in_order: Vec<ConnectionHandle>,
     /// Peers whose Requests were answered by a Reset.
     refused: Vec<(Path, Reset)>,
 }
@@ -65,17 +67,23 @@ impl Driver {
     }
 
     fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], deferred: &mut Deferred) {
-        let Self { endpoint, secure, entries, keys, counters, .. } = self;
+        let Self { endpoint, secure, entries, keys, counters, common, .. } = self;
         counters.received_datagrams += 1;
         let mut is_used = false;
         let mut deliver = |path: Path, packet: &[u8]| match endpoint.handle_datagram(now, path, arrived.ecn, packet) {
             Ok(None) => is_used = true,
             Ok(Some(received)) => {
                 is_used = true;
-                match keys.get(&received.handle).and_then(|key| entries.get(key)) {
-                    Some(entry) if entry.mailbox.deliver(received.data, received.one_way_delay) => {}
-                    Some(_) => deferred.unread.push((received.handle, received.seq)),
-                    None => deferred.early.push((received.handle, received.data.to_vec())),
+                let Datagram { handle, seq, order, data, .. } = received;
+                match keys.get(&handle).and_then(|key| entries.get_mut(key)) {
+                    Some(entry) => {
+                        let unread = &mut deferred.unread;
+                        entry.deliver(now, common.order_wait, &received, &mut |seq| unread.push((handle, seq)));
+                        if order.is_some() {
+                            deferred.in_order.push(handle);
+                        }
+                    }
+                    None => deferred.early.push((handle, seq, order, data.to_vec())),
                 }
             }
             Err(_) => deferred.refused.extend(endpoint.take_refused()),
@@ -90,14 +98,19 @@ impl Driver {
         counters.ignored_datagrams += u64::from(!is_used);
     }
 
-    fn finish(&mut self, now: Instant, deferred: Deferred) {
-        for (handle, data) in deferred.early {
+    fn finish(&mut self, now: Instant, mut deferred: Deferred) {
+        for (handle, seq, order, data) in deferred.early {
             self.accept(now, handle);
             self.report_largest(handle);
-            if let Some(entry) = self.keys.get(&handle).and_then(|key| self.entries.get(key)) {
-                entry.mailbox.deliver(&data, None);
+            if let Some(entry) = self.keys.get(&handle).and_then(|key| self.entries.get_mut(key)) {
+                let datagram = Datagram { handle, seq, one_way_delay: None, order, data: &data };
+                entry.deliver(now, self.common.order_wait, &datagram, &mut |_| {});
+                deferred.in_order.push(handle);
             }
             self.announce(now, handle);
+        }
+        for handle in deferred.in_order {
+            self.watch_order(handle);
         }
         for (path, reset) in deferred.refused {
             self.record_refused(path, Closed::Aborted(reset));

@@ -78,6 +78,7 @@ impl Driver {
             && let Some(mut outbox) = endpoint.outbox_mut(handle).and_then(Option::take)
         {
             outbox.start_again();
+            entry.deliver_rest();
             keys.remove(&handle);
             entry.stage = Stage::AwaitingSession(Box::new(outbox));
             (entry.breaker, entry.tripped) = (Breaker::new(now), None);

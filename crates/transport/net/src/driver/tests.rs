@@ -238,10 +238,20 @@ fn a_peer_above_the_limit_is_refused_as_too_busy() {
 
 /// The book said that TFRC does not retransmit. Its receiver sends Ack Vectors here (RFC 4342 section 6 allows
 /// that), so the send queue detects datagrams overtaken by three later packets (RFC 4341 section 5, NUMDUPACK): a
-/// datagram dropped once arrives at the second attempt.
+/// datagram dropped once arrives at the second attempt. The receiver restores the order, unless the program declines.
 #[test]
 fn lost_datagrams_are_retransmitted_over_tfrc() {
-    let mut options = Options::insecure();
+    let ordered = resend_over_tfrc(Options::insecure().order_wait);
+    assert_eq!(ordered, (0..100).collect::<Vec<u8>>());
+    let mut unordered = resend_over_tfrc(None);
+    assert!(!unordered.is_sorted());
+    unordered.sort_unstable();
+    assert_eq!(unordered, ordered);
+}
+
+/// Sends 100 datagrams, of which every tenth is lost once. Returns the datagrams as the program reads them.
+fn resend_over_tfrc(order_wait: Option<Duration>) -> Vec<u8> {
+    let mut options = Options { order_wait, ..Options::insecure() };
     options.queue.rules.resend = true;
     let (mut server, mut client) = (End::server(&options), End::new(2, &options));
     let (key, mailbox) = client.connect(at(0), &server);
@@ -276,8 +286,7 @@ fn lost_datagrams_are_retransmitted_over_tfrc() {
     }
     assert_eq!(dropped, 10);
     assert_eq!(sent.map(|times| times == 2), std::array::from_fn(|number| number % 10 == 5));
-    received.sort_unstable();
-    assert_eq!(received, (0..100).collect::<Vec<u8>>());
+    received
 }
 
 /// Runs both ends for 100 ms and carries their datagrams each millisecond.
