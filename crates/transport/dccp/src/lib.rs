@@ -94,9 +94,9 @@ pub use in_order::InOrder;
 pub use media_outbox::{Fate, GivenUp, MediaOutbox, Position, Pushed, next_of, reported_packets};
 pub use number::SequenceNumber;
 pub use options::{
-    AckRun, AckState, AckVector, CcidOption, DataDropped, DccpOption, DeliveryOrder, DropCode, DropRun, DroppedPackets, Elapsed,
-    LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption, RawOption,
-    Reaction, Timestamp,
+    AckRun, AckState, AckVector, CcidOption, DataDropped, DccpOption, DeliveryOrder, DropCode, DropRun, DroppedPackets,
+    Elapsed, LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption,
+    RawOption, Reaction, Timestamp,
 };
 pub use packet::{Body, CcVal, Decoded, Packet};
 pub use packet_type::PacketType;

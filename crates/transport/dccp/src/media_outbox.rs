@@ -315,10 +315,11 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
         let Self { queue, taken, outcomes, .. } = self;
         let media = taken.as_mut()?;
         let order = queue.resends().then(|| {
+            // Nothing waits for a datagram in the last path delay of its lifetime: those after it would be late, too.
             let travel = queue.travel(now);
             // A loss is known one round trip after the transmission, and a retransmission then needs half of one.
-            let may_return = media.expires.is_none_or(|expires| expires >= now + travel * 3);
-            outcomes.order(media, may_return, now + travel)
+            let may_return = media.expires.is_none_or(|expires| expires >= now + travel * 4);
+            outcomes.order(media, may_return, now + travel * 2)
         });
         Some((media.payload.payload.as_ref(), order))
     }

@@ -5,7 +5,9 @@
 use crate::network;
 use crate::pipe;
 
-use headway_dccp::{Closed, ConnectionOptions, Datagram, Endpoint, EndpointOptions, Event, InOrder, MediaOutbox, Path, State};
+use headway_dccp::{
+    Closed, ConnectionOptions, Datagram, Endpoint, EndpointOptions, Event, InOrder, MediaOutbox, Path, State,
+};
 use headway_media::{Media, SendQueueOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Registry};
 use network::{CLIENT, PORT, SERVER, SERVICE, World, back, perfect, there};

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
-    AckVector, Addresses, Body, CcVal, Ccid, CcidOption, CsCov, DataDropped, DccpOption, DeliveryOrder, Decoded, DroppedPackets,
-    Elapsed, Feature, FeatureAction, FeatureOption, LossIntervals, Network, OptionArea, OptionWriter, Packet,
-    RawOption, Reset, ResetCode, SequenceNumber, ServiceCode, Timestamp, UdpPorts,
+    AckVector, Addresses, Body, CcVal, Ccid, CcidOption, CsCov, DataDropped, DccpOption, Decoded, DeliveryOrder,
+    DroppedPackets, Elapsed, Feature, FeatureAction, FeatureOption, LossIntervals, Network, OptionArea, OptionWriter,
+    Packet, RawOption, Reset, ResetCode, SequenceNumber, ServiceCode, Timestamp, UdpPorts,
 };
 use headway_units::{Circular, Seq24, Seq48};
 use proptest::collection::vec;

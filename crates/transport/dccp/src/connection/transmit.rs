@@ -1,10 +1,10 @@
 //! Selection and construction of the next packet (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
-use super::packing::OnDatagram;
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
 use super::handshake::PARTOPEN_TIMEOUT;
 use super::outbox::{NoData, Outbox};
+use super::packing::OnDatagram;
 use super::pending::{Control, Due};
 use super::state::State;
 use super::timers::Timer;
@@ -62,13 +62,7 @@ impl Connection {
     }
 
     /// Builds the packet: options, number, and all effects of sending it.
-    fn build<'a>(
-        &'a mut self,
-        now: Instant,
-        plan: Plan,
-        data: &'a [u8],
-        order: Option<DeliveryOrder>,
-    ) -> Outgoing<'a> {
+    fn build<'a>(&'a mut self, now: Instant, plan: Plan, data: &'a [u8], order: Option<DeliveryOrder>) -> Outgoing<'a> {
         self.settled = Instant::FAR_FUTURE;
         let Plan { body, source, seq: foreign } = plan;
         let data = match source {
@@ -92,7 +86,13 @@ impl Connection {
                 let payload = is_datagram.then_some(Bytes::new(len as u64));
                 let prompt = kind.is_data() || kind == PacketType::Sync;
                 let stamp = self.forward.send(now, payload, prompt);
-                let options = self.write_options(now, &body, len, OnDatagram { crc: checksum.then(|| crc32c(data)), order }, &stamp);
+                let options = self.write_options(
+                    now,
+                    &body,
+                    len,
+                    OnDatagram { crc: checksum.then(|| crc32c(data)), order },
+                    &stamp,
+                );
                 let seq = self.commit(now, &body, payload);
                 (options, seq, stamp)
             }

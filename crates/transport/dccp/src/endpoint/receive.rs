@@ -5,8 +5,8 @@ use super::{Dropped, Endpoint, Entry};
 use crate::connection::refusal;
 use crate::path::Ports;
 use crate::{
-    Closed, Connection, ConnectionHandle, Decoded, DeliveryOrder, Delivery, Event, Ignored, Outbox, Outcome, Packet, PacketType, Path,
-    Reset, ResetCode, State,
+    Closed, Connection, ConnectionHandle, Decoded, Delivery, DeliveryOrder, Event, Ignored, Outbox, Outcome, Packet,
+    PacketType, Path, Reset, ResetCode, State,
 };
 use headway_rate::OneWayDelay;
 use headway_units::{Ecn, Instant, Seq48};

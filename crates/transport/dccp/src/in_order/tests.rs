@@ -65,7 +65,8 @@ fn a_datagram_waits_for_a_limited_time() {
 fn held_datagrams_are_limited() {
     let (mut in_order, mut delivered) = (InOrder::new(WAIT), 0);
     for number in 0..5000u16 {
-        let order = DeliveryOrder { stream: (number % 7) as u8, index: number / 7 * 2 + 1, awaited: 1 + number / 7 * 2 };
+        let order =
+            DeliveryOrder { stream: (number % 7) as u8, index: number / 7 * 2 + 1, awaited: 1 + number / 7 * 2 };
         in_order.receive(at(0), order, &[], number, &mut |_, _| delivered += 1);
         assert!(in_order.held <= MAX_HELD && usize::from(number) + 1 == delivered + in_order.held);
     }

@@ -86,15 +86,15 @@ impl<T> Outcomes<T> {
         self.fates.is_some()
     }
 
-    /// Returns the position of a datagram for its transmission, which arrives at `arrival`. If it cannot be sent again,
-    /// later datagrams do not wait for it.
-    pub(super) fn order(&mut self, media: &mut Media<Pushed<T>>, may_return: bool, arrival: Instant) -> DeliveryOrder {
+    /// Returns the position of a datagram for its transmission. If it cannot be sent again, later datagrams do not wait
+    /// for it, nor for those that expire before `until`.
+    pub(super) fn order(&mut self, media: &mut Media<Pushed<T>>, may_return: bool, until: Instant) -> DeliveryOrder {
         let Media { payload, priority, expires, .. } = media;
         let position = *payload.position.get_or_insert_with(|| self.positions.assign(*priority, *expires));
         if !may_return {
             self.positions.settle(position);
         }
-        self.positions.order(position, arrival)
+        self.positions.order(position, until)
     }
 
     /// Records the final outcome of a datagram in flight.

@@ -49,12 +49,11 @@ impl Positions {
         }
     }
 
-    /// Returns the option for a transmission. Datagrams that expire before `arrival`, the time of arrival of a packet
-    /// sent now, are no longer awaited.
-    pub(super) fn order(&mut self, position: Position, arrival: Instant) -> DeliveryOrder {
+    /// Returns the option for a transmission. Datagrams that expire before `until` are no longer awaited.
+    pub(super) fn order(&mut self, position: Position, until: Instant) -> DeliveryOrder {
         let Position { stream, index } = position;
         let positions = self.streams.entry(stream).or_default();
-        let is_over = |one: &Awaited| one.is_settled || one.expires.is_some_and(|expires| expires < arrival);
+        let is_over = |one: &Awaited| one.is_settled || one.expires.is_some_and(|expires| expires < until);
         while positions.awaited.front().is_some_and(is_over) {
             positions.awaited.pop_front();
             positions.oldest += 1;
@@ -80,9 +79,9 @@ mod tests {
     fn positions_are_awaited_until_they_are_settled() {
         let mut positions = Positions::default();
         let all = [100, 110, 120, 130].map(|millis| positions.assign(1, Some(at(millis))));
-        let mut awaited = |settled: &[usize], place: usize, arrival| {
+        let mut awaited = |settled: &[usize], place: usize, until| {
             settled.iter().for_each(|place| positions.settle(all[*place]));
-            let DeliveryOrder { stream, index, awaited } = positions.order(all[place], at(arrival));
+            let DeliveryOrder { stream, index, awaited } = positions.order(all[place], at(until));
             (stream, index, awaited)
         };
         assert_eq!(awaited(&[], 3, 90), (1, 3, 3));
