@@ -264,10 +264,10 @@ impl Line {
                 }
                 _ => {}
             }
+            sending.on_event(state.last_event_at, &occurred);
             if let Event::Closed(why) = occurred {
                 return Some(why);
             }
-            sending.on_event(state.last_event_at, &occurred);
             event = self.connection.event_timeout(Duration::ZERO);
         }
         None

@@ -51,6 +51,8 @@ pub(super) struct Sending {
     encoder_rate: Option<Rate>,
     /// Number of times that the connection was lost.
     interruptions: u64,
+    /// Whether it is established now.
+    is_connected: bool,
     /// Whether it is lost and not yet established again.
     is_interrupted: bool,
     status: Option<Status>,
@@ -65,6 +67,8 @@ pub(super) struct Sent {
     /// Interval from the start to now, in s.
     pub(super) interval: Interval,
     pub(super) last: bool,
+    /// Whether the connection is established now.
+    pub(super) connected: bool,
     #[serde(flatten)]
     pub(super) flow: FlowSummary,
     pub(super) now: Now,
@@ -110,6 +114,7 @@ impl Sending {
             resends,
             encoder_rate: None,
             interruptions: 0,
+            is_connected: false,
             is_interrupted: false,
             status: None,
             before: (now, 0),
@@ -149,9 +154,10 @@ impl Sending {
             Event::Rate(rate) => self.encoder_rate = Some(*rate),
             Event::Interrupted(_) => {
                 self.interruptions += 1;
-                self.is_interrupted = true;
+                (self.is_connected, self.is_interrupted) = (false, true);
             }
-            Event::Connected => self.is_interrupted = false,
+            Event::Connected => (self.is_connected, self.is_interrupted) = (true, false),
+            Event::Closed(_) => self.is_connected = false,
             _ => {}
         }
     }
@@ -275,6 +281,7 @@ impl Sending {
         Sent {
             interval: Interval { from: 0.0, to: now.since(self.start).as_secs_f64() },
             last,
+            connected: self.is_connected,
             flow,
             now: current,
             delivery: self.delivery,
@@ -397,6 +404,7 @@ impl Figures for Sent {
         );
         let full = queue(|queue| queue.refused_packets + queue.pushed_out_packets);
         page.counter("refused_packets", "Number of datagrams that a full send queue dropped.", full);
+        page.gauge("connected", "1 if the connection is established now, otherwise 0.", Some(self.connected.into()));
         page.counter("interruptions", "Number of times that the connection was lost.", self.interruptions);
         page.gauge("waiting_packets", "Number of datagrams in the send queue.", Some(now.waiting_packets as f64));
         page.gauge("throughput_bps", "Delivered rate with headers, in bit/s.", Some(now.throughput_bps));
@@ -472,12 +480,13 @@ mod tests {
             if number == 0 {
                 sending.on_event(at(1020), &Event::Interrupted(headway_net::Closed::NoAnswer));
             }
+            assert!(!sending.line(at(1025), false).connected);
             sending.on_event(at(1030), &Event::Media(number, Fate::Unknown));
             sending.on_event(at(1040), &Event::Connected);
         }
         let line = sending.line(at(2000), true);
         assert_eq!((line.delivery.lasting.lost, line.delivery.lasting.open(), line.interruptions), (1, 1, 1));
-        assert_eq!((line.flow.lost_packets.total(), line.unaccounted()), (1, 1));
+        assert_eq!((line.flow.lost_packets.total(), line.unaccounted(), line.connected), (1, 1, true));
     }
 
     /// docs/src/send-queues.md: written and returned packets are sent, discarded or queued.
