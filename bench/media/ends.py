@@ -20,6 +20,8 @@ import time
 from cells import CONNECT_S, DATAGRAM, DEADLINE_MS, MEDIA_S, RATE_BPS
 
 PORT, LOCAL = 5000, 6000
+# Time between two datagrams.
+GAP_NS = 8e9 * DATAGRAM / RATE_BPS
 # Seven packets of MPEG-TS with a null payload; number and time of the datagram are in the payload of the first one.
 PACKET = b"\x47\x1f\xff\x10" + bytes(184)
 STAMP = struct.Struct("!QQ")
@@ -50,10 +52,9 @@ def transmit(role, contestant, host, latency_ms, options):
 def send(to):
     time.sleep(CONNECT_S - LISTEN_S)
     out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    gap = 8e9 * DATAGRAM / RATE_BPS
     start = time.monotonic_ns()
-    for number in range(int(MEDIA_S * 1e9 / gap)):
-        time.sleep(max(0, start + number * gap - time.monotonic_ns()) / 1e9)
+    for number in range(int(MEDIA_S * 1e9 / GAP_NS)):
+        time.sleep(max(0, start + number * GAP_NS - time.monotonic_ns()) / 1e9)
         try:
             out.sendto(datagram(number), to)
         except ConnectionRefusedError:
@@ -65,6 +66,8 @@ class Arrivals:
 
     def __init__(self):
         self.times, self.late, self.overtaken, self.newest = {}, 0, 0, -1
+        # Time of writing, less the time of the datagram in the stream; the least of them is on schedule.
+        self.written_ns = []
 
     def add(self, data):
         number, written = STAMP.unpack_from(data, 4)
@@ -72,6 +75,7 @@ class Arrivals:
         if number in self.times:
             return
         self.times[number] = delay_ms
+        self.written_ns.append(written - number * GAP_NS)
         self.late += delay_ms > DEADLINE_MS
         self.overtaken += number < self.newest
         self.newest = max(self.newest, number)
@@ -80,7 +84,13 @@ class Arrivals:
         return {
             "written": int(MEDIA_S * RATE_BPS / (8 * DATAGRAM)), "received": len(self.times), "on_time": len(self.times) - self.late,
             "overtaken": self.overtaken, "median_ms": self.quantile(0.5), "p95_ms": self.quantile(0.95),
+            "write_late_ms": self.write_late_ms(),
         }
+
+    def write_late_ms(self):
+        """Returns the 99th percentile of the lateness of the datagrams at their writing: the processors are too busy for the run if it is high."""
+        lateness = sorted(self.written_ns)
+        return round((lateness[int(0.99 * len(lateness))] - lateness[0]) / 1e6, 2) if lateness else None
 
     def quantile(self, share):
         delays = sorted(self.times.values())
