@@ -11,8 +11,9 @@
 //! `gcc-2026` follows libwebrtc, whose files the modules name. Differences from libwebrtc:
 //!
 //! - **No padding.** A sender half permits packets, but cannot send any. A probe therefore consists of media that waits
-//!   in the send queue, sent faster ([`probe`]). Without a queue there is no probe, and the rate grows by 8 % per s at
-//!   most, and only up to 1.5 times the rate that arrives. After losses, no padding is sent for 2 s, either.
+//!   in the send queue, sent faster ([`probe`]). In the first 2 s, media is held back for up to 200 ms to fill a probe.
+//!   Later there is no probe without a queue, and the rate grows by 8 % per s at most, and only up to 1.5 times the rate
+//!   that arrives. After losses, no padding is sent for 2 s, either.
 //! - **Pacing** is always at 1.1 times the target rate, so that a source that ignores the target rate is limited, too.
 //!   libwebrtc paces at 2.5 times the target rate before the first report, and faster if the queue would need more than
 //!   2 s.

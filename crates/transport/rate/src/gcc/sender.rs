@@ -271,12 +271,12 @@ mod tests {
     }
 
     /// At 300 kb/s a source that always has data sends 330 kb/s, packets of 1000 B 24.24 ms apart. After a pause, the
-    /// packets of the last 40 ms are sent at once. By the draft packets are 26.67 ms apart, which is more than the 5 ms
-    /// of a burst.
+    /// packets of the last 40 ms are sent at once. The first packet is held back for 200 ms, to fill a probe. By the
+    /// draft packets are 26.67 ms apart, which is more than the 5 ms of a burst.
     #[test]
     fn the_mean_rate_is_limited() {
         for (version, expected, last) in [
-            (GccVersion::Gcc2026, [0, 24, 48, 72, 1000, 1000, 1008, 1032], 1905),
+            (GccVersion::Gcc2026, [200, 224, 248, 272, 1000, 1000, 1008, 1032], 1905),
             (GccVersion::Draft02, [0, 26, 53, 80, 1000, 1021, 1048, 1075], 2035),
         ] {
             let mut sender = sender(version);
