@@ -180,7 +180,7 @@ def calls(rows):
     by_cell = {tuple(row[key] for key in study.KEYS["calls"]): row for row in rows}
     lines = []
     for queue in dict.fromkeys(row["queue"] for row in rows):
-        for call in study.CALLS:
+        for call in dict.fromkeys(row["call"] for row in rows if row["call"]):
             alone = by_cell[queue, call, ""]
             line = [queue, f"`{call}`", f"{alone['call_mbps']:.2f} Mb/s, {alone['frames_pct']:.0f} %"]
             for download in study.DOWNLOADS:

@@ -15,8 +15,8 @@ const MAX_BPS: u64 = 2_000_000;
 fn controllers() -> impl Strategy<Value = (ControllerOptions, u64)> {
     let kinds = vec![
         ("nada", None, 1),
-        ("gcc", Some(("version", "gcc-2026")), 3),
-        ("gcc", Some(("version", "draft-02")), 3),
+        ("gcc", Some(("version", "gcc-2026")), 2),
+        ("gcc", Some(("version", "draft-02")), 1),
         ("scream2", Some(("version", "draft-01")), 6),
         ("scream2", Some(("version", "ericsson-2026-07")), 6),
         ("scream2", Some(("version", "libwebrtc-2026-07")), 6),

@@ -1,4 +1,4 @@
-//! Groups of packets, and the differences of their sending and arrival times (section 4.2 of the draft;
+//! Groups of packets, and the differences of their sending and arrival times (section 5.2 of the draft;
 //! `inter_arrival_delta.cc` of libwebrtc).
 //!
 //! Packets sent within 5 ms form a group. A packet that arrives at most 5 ms after the previous one, and closer to it

@@ -11,11 +11,12 @@
 //! `gcc-2026` follows libwebrtc, whose files the modules name. Differences from libwebrtc:
 //!
 //! - **No padding.** A sender half permits packets, but cannot send any. A probe therefore consists of media that waits
-//!   in the send queue, sent faster ([`probe`]). Without a queue there is no probe, and the rate grows by 8 % per s at
-//!   most, and only up to 1.5 times the rate that arrives. After losses, no padding is sent for 2 s, either.
-//! - **The mean rate** of a sender whose application does not follow the target rate is the target rate: data of 250 ms
-//!   may be sent at the pacing rate of 2.5 times the target rate, then the rest at the target rate. libwebrtc relies on
-//!   the encoder.
+//!   in the send queue, sent faster ([`probe`]). In the first 2 s, media is held back for up to 200 ms to fill a probe.
+//!   Later there is no probe without a queue, and the rate grows by 8 % per s at most, and only up to 1.5 times the rate
+//!   that arrives. After losses, no padding is sent for 2 s, either.
+//! - **Pacing** is always at 1.1 times the target rate, so that a source that ignores the target rate is limited, too.
+//!   libwebrtc paces at 2.5 times the target rate before the first report, and faster if the queue would need more than
+//!   2 s.
 //! - **Without reports** the rate is multiplied by 0.8 each second, from 3 s after the last report on, down to
 //!   `min_rate`, as in libwebrtc. It is checked when a packet is sent, and also before the first report. Packets are
 //!   sent at the reduced rate, so that the path is probed. The next report ends the reduction: both halves still have
@@ -27,7 +28,8 @@
 //! `draft-02` differs from the draft as implementations do: the detector compares the number of groups, at most 60,
 //! times the estimate with the threshold. Compared without this factor, as in the text, a queue that grows by 50 ms per
 //! s is never detected. The rate of the loss half is limited to 1.05 times that of the delay half, and changes every
-//! 200 ms at most. The limit of 1.5 times the received rate ends growth, but does not reduce the rate.
+//! 200 ms at most. The limit of 1.5 times the received rate ends growth, but does not reduce the rate. Pacing is
+//! that of the draft, at the target rate (section 4).
 
 mod acknowledged_rate;
 mod aimd;

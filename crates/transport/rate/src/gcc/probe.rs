@@ -2,7 +2,9 @@
 //!
 //! A cluster is at least five packets and 15 ms of data, sent at a rate above the media rate. libwebrtc sends padding if
 //! no media waits. A sender half cannot send packets, so that a cluster consists of media only: it starts when enough
-//! data waits, and is discarded if none has waited for 5 s.
+//! data waits, and is discarded if none has waited for 5 s. The queue of an encoder that follows the rate is empty. At
+//! the start, when its rate is farthest from that of the path, packets are therefore held back until a cluster has
+//! enough data.
 
 use super::ReportedPacket;
 use super::ms_between;
@@ -14,6 +16,9 @@ const MIN_PACKETS: u32 = 5;
 const MIN_TIME_S: f64 = 0.015;
 /// Time for which a cluster waits for data.
 const MAX_WAIT: Duration = Duration::from_secs(5);
+/// Time after the first request in which packets are held back to fill a cluster, and maximum time of one packet.
+const START: Duration = Duration::from_secs(2);
+const MAX_HOLD: Duration = Duration::from_millis(200);
 /// Share of the packets and bytes of a cluster that must arrive.
 const MIN_RECEIVED: f64 = 0.8;
 /// Maximum time in which the packets are sent, and in which they arrive.
@@ -121,11 +126,16 @@ pub(super) struct Prober {
     waiting: VecDeque<(Instant, f64)>,
     sending: Option<Cluster>,
     sent: VecDeque<Cluster>,
+    /// End of the time in which packets may be held back; `None` before the first request.
+    start_end: Option<Instant>,
+    /// Time until which packets are held back for the first cluster that waits.
+    hold_until: Option<Instant>,
 }
 
 impl Prober {
     /// Requests a cluster of this rate.
     pub(super) fn request(&mut self, now: Instant, bps: f64) {
+        self.start_end.get_or_insert(now + START);
         if self.waiting.len() < MAX_CLUSTERS {
             self.waiting.push_back((now, bps));
         }
@@ -143,13 +153,29 @@ impl Prober {
             let (_, bps) = *self.waiting.front()?;
             let needed = Cluster::min_bytes(bps).max(f64::from(MIN_PACKETS) * (next.size.count() as f64 + header));
             if waits < needed || waits == 0.0 {
-                return None;
+                return self.hold(now, waits);
             }
             self.waiting.pop_front();
+            self.hold_until = None;
             self.sending = Some(Cluster { bps, started: now, numbers: None, packets: 0, bytes: 0.0, arrived: None });
         }
         let due = self.sending?.due();
         Some(if due <= now { Permit::Now } else { Permit::At(due) })
+    }
+
+    /// Returns until when packets are held back for a cluster, at the start. They are not held back again if their data
+    /// was not enough in time.
+    fn hold(&mut self, now: Instant, waits: f64) -> Option<Permit> {
+        if waits == 0.0 || self.start_end.is_none_or(|end| now >= end) {
+            return None;
+        }
+        let until = *self.hold_until.get_or_insert(now + MAX_HOLD);
+        if now < until {
+            Some(Permit::At(until))
+        } else {
+            self.start_end = Some(now);
+            None
+        }
     }
 
     fn finish(&mut self, cluster: Cluster) {
@@ -187,12 +213,12 @@ mod tests {
         next
     }
 
-    /// A cluster of 800 kb/s is five packets of 1000 B, 10 ms apart. It does not start with 4999 B.
+    /// A cluster of 800 kb/s is five packets of 1000 B, 10 ms apart. It does not start with 4999 B, which are held back.
     #[test]
     fn a_cluster_waits_for_data_and_is_paced() {
         let mut prober = Prober::default();
         prober.request(Instant::ZERO, 800e3);
-        assert_eq!(prober.permit(Instant::ZERO, &next(4999), 0.0), None);
+        assert_eq!(prober.permit(Instant::ZERO, &next(4999), 0.0), Some(Permit::At(Instant::from_millis(200))));
         let mut now = Instant::from_millis(100);
         for packet in 0..5 {
             assert_eq!(prober.permit(now, &next(9000), 0.0), Some(Permit::Now), "{packet}");
@@ -202,6 +228,23 @@ mod tests {
             assert_eq!(prober.permit(Instant::from_millis(100 + 10 * packet), &next(9000), 0.0), after);
         }
         assert_eq!(prober.sent.len(), 1);
+    }
+
+    /// Packets that are not enough for a cluster after 200 ms are sent, and later ones, too. From 2 s on no packets are
+    /// held back.
+    #[test]
+    fn packets_are_held_back_at_the_start() {
+        let mut prober = Prober::default();
+        prober.request(Instant::ZERO, 800e3);
+        assert_eq!(prober.permit(Instant::from_millis(50), &next(0), 0.0), None);
+        let until = Some(Permit::At(Instant::from_millis(300)));
+        assert_eq!(prober.permit(Instant::from_millis(100), &next(1000), 0.0), until);
+        assert_eq!(prober.permit(Instant::from_millis(299), &next(4000), 0.0), until);
+        assert_eq!(prober.permit(Instant::from_millis(300), &next(4000), 0.0), None);
+        assert_eq!(prober.permit(Instant::from_millis(400), &next(1000), 0.0), None);
+        let mut late = Prober::default();
+        late.request(Instant::ZERO, 800e3);
+        assert_eq!(late.permit(Instant::from_secs(2), &next(1000), 0.0), None);
     }
 
     #[test]

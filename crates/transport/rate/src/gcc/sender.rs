@@ -12,12 +12,8 @@ use std::collections::VecDeque;
 
 /// Maximum number of packets in flight that are recorded.
 const CAPACITY: usize = 1 << 14;
-/// Ratio of the pacing rate to the target rate (`kDefaultPaceMultiplier` of libwebrtc).
-const PACING: f64 = 2.5;
-/// Time that a late packet may make up.
-const CREDIT: Duration = Duration::from_millis(1);
-/// Data that may be sent at the pacing rate, as a time at the target rate.
-const BURST: Duration = Duration::from_millis(250);
+/// Maximum data sent at once (`kMaxBurstSize` of libwebrtc).
+const MAX_BURST_BYTES: f64 = 63_000.0;
 /// Number of times from sending a packet to its report that are averaged.
 const RTTS: usize = 32;
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -61,6 +57,26 @@ impl Estimator {
     }
 }
 
+/// Pacing of a version.
+#[derive(Clone, Copy, Debug)]
+struct Pacing {
+    /// Ratio of the pacing rate to the target rate. It also limits the mean rate of a source that ignores its rate.
+    factor: f64,
+    /// Time at the pacing rate whose data may be sent at once.
+    burst: Duration,
+}
+
+impl Pacing {
+    /// Returns that of libwebrtc (`kDefaultPaceMultiplierWithSendSideBwe`, `kDefaultBurstInterval`), or that of the
+    /// draft: the data of 5 ms at the target rate (section 4).
+    const fn new(version: GccVersion) -> Self {
+        match version {
+            GccVersion::Gcc2026 => Self { factor: 1.1, burst: Duration::from_millis(40) },
+            GccVersion::Draft02 => Self { factor: 1.0, burst: Duration::from_millis(5) },
+        }
+    }
+}
+
 /// Sender half of `gcc`.
 #[derive(Debug)]
 pub struct GccSender {
@@ -79,16 +95,15 @@ pub struct GccSender {
     unreported_since: Option<Instant>,
     /// Maximum rate without reports, and the time of its last reduction.
     back_off: Option<(f64, Instant)>,
+    pacing: Pacing,
     pacer: Pacer,
-    /// Pacer of the mean rate.
-    mean: Pacer,
     congestion_events: CongestionEvents,
 }
 
 impl GccSender {
     pub(crate) fn new(options: &GccOptions, context: SenderContext) -> Self {
         let (header, size) = (context.header.count() as f64, context.packet_size.count().max(1) as f64);
-        let limits = Limits::new(options);
+        let (limits, pacing) = (Limits::new(options), Pacing::new(options.version));
         Self {
             limits,
             header,
@@ -101,8 +116,8 @@ impl GccSender {
             rtt: context.rtt.unwrap_or_default(),
             unreported_since: None,
             back_off: None,
-            pacer: Pacer::new(CREDIT),
-            mean: Pacer::new(BURST),
+            pacing,
+            pacer: Pacer::new(pacing.burst),
             congestion_events: CongestionEvents::default(),
         }
     }
@@ -123,10 +138,14 @@ impl GccSender {
         }
     }
 
+    fn pacing_bps(&self) -> f64 {
+        self.pacing.factor * self.target_bps()
+    }
+
     fn on_used(&mut self, now: Instant, bytes: f64) {
-        let gap_s = 8.0 * bytes / self.target_bps();
-        self.pacer.on_send(now, gap_s / PACING);
-        self.mean.on_send(now, gap_s);
+        let bps = self.pacing_bps();
+        self.pacer.set_credit(self.pacing.burst.min(Duration::from_secs_f64(8.0 * MAX_BURST_BYTES / bps)));
+        self.pacer.on_send(now, 8.0 * bytes / bps);
     }
 
     /// Collects the packets that a report is about, in the order of arrival.
@@ -169,10 +188,7 @@ impl SenderHalf for GccSender {
         {
             return permit;
         }
-        match (self.pacer.permit(now), self.mean.permit(now)) {
-            (Permit::At(pacer), Permit::At(mean)) => Permit::At(pacer.max(mean)),
-            (Permit::Now, permit) | (permit, _) => permit,
-        }
+        self.pacer.permit(now)
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
@@ -217,7 +233,7 @@ impl SenderHalf for GccSender {
         let rate = |bps: f64| Some(Rate::from_bits_per_second((bps * self.data_share) as u64));
         Status {
             target_rate: rate(self.target_bps()),
-            pacing_rate: rate(PACING * self.target_bps()),
+            pacing_rate: rate(self.pacing_bps()),
             rtt: Some(self.rtt).filter(|rtt| *rtt > Duration::ZERO),
             ..Status::default()
         }
@@ -254,15 +270,35 @@ mod tests {
         times
     }
 
-    /// At 300 kb/s, packets of 1000 B are 26.7 ms apart. After a pause, 250 ms of data are sent 10.7 ms apart (the
-    /// first gap is a millisecond shorter).
+    /// At 300 kb/s a source that always has data sends 330 kb/s, packets of 1000 B 24.24 ms apart. After a pause, the
+    /// packets of the last 40 ms are sent at once. The first packet is held back for 200 ms, to fill a probe. By the
+    /// draft packets are 26.67 ms apart, which is more than the 5 ms of a burst.
     #[test]
-    fn the_mean_rate_is_the_target_rate() {
-        let mut sender = sender(GccVersion::Gcc2026);
-        assert_eq!(send(&mut sender, Instant::ZERO, 4), [0, 26, 53, 80]);
-        let times = send(&mut sender, Instant::from_secs(1), 30);
-        assert_eq!(times[..4], [1000, 1009, 1020, 1031]);
-        assert_eq!((times[15], times[16], times[29]), (1159, 1176, 1523));
+    fn the_mean_rate_is_limited() {
+        for (version, expected, last) in [
+            (GccVersion::Gcc2026, [200, 224, 248, 272, 1000, 1000, 1008, 1032], 1905),
+            (GccVersion::Draft02, [0, 26, 53, 80, 1000, 1021, 1048, 1075], 2035),
+        ] {
+            let mut sender = sender(version);
+            let mut times = send(&mut sender, Instant::ZERO, 4);
+            times.extend(send(&mut sender, Instant::from_secs(1), 40));
+            assert_eq!((&times[..8], times[43]), (&expected[..], last), "{version:?}");
+        }
+    }
+
+    /// 40 ms at 110 Mb/s are 550 kB, but a burst has at most 63 kB and one packet.
+    #[test]
+    fn bursts_are_limited() {
+        let options =
+            GccOptions { start_rate: Rate::from_bits_per_second(100_000_000), ..GccOptions::preset(Dialect::Rfc) };
+        let mut sender = GccSender::new(&options, SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "gcc")));
+        send(&mut sender, Instant::ZERO, 1);
+        let (now, mut sent) = (Instant::from_secs(1), 0);
+        while sender.poll_send(now, &Next::new(SIZE)) == Permit::Now {
+            sender.on_send(now, &Sending::new(sender.flight.next(), Some(SIZE)));
+            sent += 1;
+        }
+        assert_eq!(sent, 64);
     }
 
     /// One packet per second, and no report: the rate is reduced by a fifth per s, from 3 s on. A report restores it.
@@ -289,25 +325,55 @@ mod tests {
         }
     }
 
-    /// Runs a sender with a greedy source over a link of 1 Mb/s with a queue of 300 ms, 50 ms each way, with a report
-    /// per 50 ms. Returns the mean rate in kb/s and the mean delay in ms of the second half of `seconds`, and the number
-    /// of packets lost in it.
-    fn run(version: GccVersion, seconds: u64) -> (f64, f64, u64) {
-        let mut sender = sender(version);
+    #[derive(Clone, Copy, Debug)]
+    enum Source {
+        Greedy,
+        /// Frames of the target rate, the sizes of which deviate by up to 20 %.
+        Encoder {
+            frame_ms: u64,
+        },
+    }
+
+    #[derive(Debug, Default)]
+    struct Outcome {
+        /// Mean rate, mean delay after the send queue, and lost packets of the second half.
+        kbps: f64,
+        delay_ms: f64,
+        lost: u64,
+        /// Number of seconds, each with a send queue that was never empty, and mean number of bytes in it.
+        standing_s: u64,
+        queued_bytes: f64,
+    }
+
+    /// Runs a sender over a link of 1 Mb/s with a queue of 300 ms, 50 ms each way, with a report per 50 ms.
+    fn run(version: GccVersion, source: Source, seconds: u64) -> Outcome {
+        let (mut sender, mut random) = (sender(version), Random::new(7, "frames"));
         let transmission = Duration::from_millis(8);
-        let (mut free, mut arrived, mut lost) = (Instant::ZERO, VecDeque::new(), 0);
+        let (mut free, mut arrived, mut outcome) = (Instant::ZERO, VecDeque::new(), Outcome::default());
         let (mut received, mut delays_ms, mut newest) = (0, 0.0, None);
         let mut states: Vec<Option<Instant>> = vec![];
+        let (mut waiting, mut was_empty) = (0.0, false);
         for ms in 0..1000 * seconds {
             let (now, is_counted) = (Instant::from_millis(ms), ms >= 500 * seconds);
-            let mut next = Next::new(SIZE);
-            next.waiting = Bytes::new(100_000);
-            while sender.poll_send(now, &next) == Permit::Now {
+            match source {
+                Source::Greedy => waiting = 100_000.0,
+                Source::Encoder { frame_ms } if ms % frame_ms == 0 => {
+                    waiting += sender.target_bps() * frame_ms as f64 / 8000.0 * (0.8 + 0.4 * random.uniform());
+                }
+                Source::Encoder { .. } => {}
+            }
+            let next = |waiting: f64| {
+                let mut next = Next::new(SIZE);
+                next.waiting = Bytes::new(waiting as u64);
+                next
+            };
+            while waiting >= 1000.0 && sender.poll_send(now, &next(waiting)) == Permit::Now {
+                waiting -= 1000.0;
                 sender.on_send(now, &Sending::new(states.len() as u64, Some(SIZE)));
                 free = free.max(now);
                 if free.since(now) > Duration::from_millis(300) {
                     states.push(None);
-                    lost += u64::from(is_counted);
+                    outcome.lost += u64::from(is_counted);
                     continue;
                 }
                 free += transmission;
@@ -315,6 +381,11 @@ mod tests {
                 arrived.push_back((states.len() as u64 - 1, free + Duration::from_millis(50)));
                 received += u64::from(is_counted);
                 delays_ms += if is_counted { free.since(now).as_secs_f64() * 1e3 + 50.0 } else { 0.0 };
+            }
+            was_empty |= waiting < 1000.0;
+            outcome.queued_bytes += waiting / (1000.0 * seconds as f64);
+            if ms % 1000 == 999 {
+                outcome.standing_s += u64::from(!std::mem::take(&mut was_empty));
             }
             while let Some((number, _)) = arrived.pop_front_if(|(_, at)| *at + Duration::from_millis(50) <= now) {
                 newest = Some(number);
@@ -335,14 +406,17 @@ mod tests {
                 sender.on_feedback(now, &feedback);
             }
         }
-        (received as f64 * 8.0 / (500.0 * seconds as f64) * 1000.0, delays_ms / received.max(1) as f64, lost)
+        outcome.kbps = received as f64 * 8.0 / (500.0 * seconds as f64) * 1000.0;
+        outcome.delay_ms = delays_ms / received.max(1) as f64;
+        outcome
     }
 
     /// A source with a queue is probed at 3 and 6 times the start rate, and uses the link after two seconds. Without
     /// probes, as in the draft, the rate has grown by 8 % per s.
     #[test]
     fn probes_of_waiting_media_find_the_link() {
-        let (probed, plain) = (run(GccVersion::Gcc2026, 4).0, run(GccVersion::Draft02, 4).0);
+        let kbps = |version| run(version, Source::Greedy, 4).kbps;
+        let (probed, plain) = (kbps(GccVersion::Gcc2026), kbps(GccVersion::Draft02));
         assert!(probed > 800.0 && plain < 450.0, "{probed} {plain}");
     }
 
@@ -350,10 +424,22 @@ mod tests {
     #[test]
     fn a_flow_uses_the_link_with_a_short_queue() {
         for version in [GccVersion::Gcc2026, GccVersion::Draft02] {
-            let (rate, delay_ms, lost) = run(version, 60);
-            assert!(rate > 700.0 && rate <= 1001.0, "{version:?}: {rate}");
-            assert!(delay_ms < 150.0, "{version:?}: {delay_ms}");
-            assert_eq!(lost, 0, "{version:?}");
+            let run = run(version, Source::Greedy, 60);
+            assert!(run.kbps > 700.0 && run.kbps <= 1001.0, "{version:?}: {run:?}");
+            assert!(run.delay_ms < 150.0, "{version:?}: {run:?}");
+            assert_eq!(run.lost, 0, "{version:?}");
+        }
+    }
+
+    /// The send queue of an encoder that writes the target rate on average is empty once per second or more often,
+    /// although the sizes of frames vary and the rate sometimes falls by 15 %.
+    #[test]
+    fn an_encoder_at_the_target_rate_has_no_standing_queue() {
+        for frame_ms in [10, 16, 33, 66] {
+            let run = run(GccVersion::Gcc2026, Source::Encoder { frame_ms }, 120);
+            assert!(run.kbps > 700.0, "{frame_ms} ms: {run:?}");
+            assert_eq!(run.standing_s, 0, "{frame_ms} ms: {run:?}");
+            assert!(run.queued_bytes < 1000.0, "less than a packet: {frame_ms} ms: {run:?}");
         }
     }
 }

@@ -45,6 +45,11 @@ impl Pacer {
         Self { next: None, credit, gap_s: None }
     }
 
+    /// Sets the time of a delay or pause that later packets may make up.
+    pub const fn set_credit(&mut self, credit: Duration) {
+        self.credit = credit;
+    }
+
     /// Returns whether a packet may be sent now, or when.
     #[must_use]
     pub fn permit(&self, now: Instant) -> Permit {

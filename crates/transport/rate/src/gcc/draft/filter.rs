@@ -1,4 +1,4 @@
-//! Arrival-time filter: a Kalman filter of the delay variation (section 4.3 of the draft).
+//! Arrival-time filter: a Kalman filter of the delay variation (section 5.3 of the draft).
 //!
 //! ```text
 //! z = d - m,  var_v = max(a var_v + (1 - a) z², 1),  a = (1 - chi)^(30/groups per s)

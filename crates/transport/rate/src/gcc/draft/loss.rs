@@ -1,4 +1,4 @@
-//! Rate of the loss half (section 5 of the draft).
+//! Rate of the loss half (section 6 of the draft).
 
 use super::super::options::Limits;
 use headway_units::{Duration, Instant};

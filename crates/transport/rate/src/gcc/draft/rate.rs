@@ -1,4 +1,4 @@
-//! Rate of the delay half (section 4.5 of the draft).
+//! Rate of the delay half (section 5.5 of the draft).
 
 use super::super::aimd::{multiplicative_bps, packet_bits};
 use super::super::options::Limits;
