@@ -1,4 +1,4 @@
-"""Python interface to the Headway network simulator: scenarios, runs and records.
+"""Python interface to Headway: scenarios, runs and records of the simulator, and real sockets.
 
 >>> import headway
 >>> scenario = headway.Scenario.from_toml('''
@@ -17,13 +17,35 @@
 >>> record = scenario.run(seed=7)
 >>> record.complete, record.summary["seed"]
 (True, 7)
+
+A connection over real sockets:
+
+>>> with headway.listen("127.0.0.1:0") as listener:
+...     connection = headway.connect(listener.address, trust=listener.fingerprint)
+...     number = connection.send(b"hello", deadline=5)
+...     accepted = listener.accept()
+>>> accepted.recv()
+b'hello'
+>>> connection.close()
 """
 
+from ._connection import Connection, Listener, connect, connect_async, listen
 from ._controllers import Controller, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Status
-from ._errors import Error, MetricError, Problem, RecordError, RunError, ScenarioError
+from ._errors import (
+    ConnectionClosed,
+    DatagramTooLarge,
+    Error,
+    MetricError,
+    Problem,
+    RecordError,
+    RunError,
+    ScenarioError,
+    SocketError,
+)
+from ._events import Event, Statistics
 from ._figures import FIGURES
 from ._native import VERSION as __version__
-from ._native import Feedback, Packet, Waiting
+from ._native import Feedback, Identity, Packet, Waiting
 from ._parts import Attacker, Flow, Link, Node
 from ._queues import SendQueue
 from ._record import Record
@@ -34,11 +56,17 @@ from ._table import Table
 __all__ = [
     "FIGURES",
     "Attacker",
+    "Connection",
+    "ConnectionClosed",
     "Controller",
+    "DatagramTooLarge",
     "Error",
+    "Event",
     "Feedback",
     "Flow",
+    "Identity",
     "Link",
+    "Listener",
     "MetricError",
     "Node",
     "Packet",
@@ -54,11 +82,16 @@ __all__ = [
     "SendQueue",
     "SenderContext",
     "SenderHalf",
+    "SocketError",
+    "Statistics",
     "Status",
     "SweepResult",
     "Table",
     "Waiting",
     "__version__",
+    "connect",
+    "connect_async",
+    "listen",
     "schema",
     "sweep",
 ]

@@ -1,10 +1,13 @@
 """Exceptions of Headway.
 
     Error
-    +- ScenarioError   a scenario that is invalid or cannot be read; also a ValueError
-    +- RunError        a run that cannot continue; also a RuntimeError
-    +- RecordError     a folder that is not a record or cannot be written
-    +- MetricError     an expression that is invalid or does not match a record; also a ValueError
+    +- ScenarioError      a scenario that is invalid or cannot be read; also a ValueError
+    +- RunError           a run that cannot continue; also a RuntimeError
+    +- RecordError        a folder that is not a record or cannot be written
+    +- MetricError        an expression that is invalid or does not match a record; also a ValueError
+    +- ConnectionClosed   a connection that is closed or cannot be established; also a ConnectionError
+    +- DatagramTooLarge   a datagram that does not fit into one packet; also a ValueError
+    +- SocketError        a socket that cannot be opened or is closed; also an OSError
 
 Ctrl-C during a run raises KeyboardInterrupt. `Record.of` returns the partial record of an
 interrupted run.
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ._events import Reason
     from ._record import Record
 
 
@@ -125,3 +129,56 @@ class MetricError(Error, ValueError):
 
     def __str__(self) -> str:
         return f"{self.expression}: {self.message}"
+
+
+class ConnectionClosed(Error, ConnectionError):
+    """A connection that is closed, or that cannot be established."""
+
+    def __init__(self, message: str, reason: Reason) -> None:
+        """`message` is a sentence with the reason."""
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        """Reason of the end.
+
+        - "here": this end closed the connection.
+        - "peer": the peer closed it.
+        - "no-answer": the peer does not answer.
+        - "reset": the peer refused the connection or ended it with an error.
+        - "aborted": this end ended it after an error.
+        - "breaker": the circuit breaker ended it: its data harmed the network or did not arrive.
+        - "security": the secure session failed or ended. A fingerprint may be wrong.
+        - "refused": it could not be opened.
+        - "socket": the socket failed.
+        - "other": a reason of a newer version of the library.
+        """
+
+    def __reduce__(self) -> tuple[type[ConnectionClosed], tuple[str, str]]:
+        return type(self), (self.message, self.reason)
+
+
+class DatagramTooLarge(Error, ValueError):
+    """A datagram that does not fit into one packet on this path."""
+
+    def __init__(self, message: str, size_bytes: int, largest_bytes: int) -> None:
+        """`largest_bytes` is the size of the largest datagram."""
+        super().__init__(message, size_bytes, largest_bytes)
+        self.message = message
+        self.size_bytes = size_bytes
+        self.largest_bytes = largest_bytes
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class SocketError(Error, OSError):
+    """A socket that cannot be opened or is closed. `errno` is the error of the system, if any."""
+
+    def __init__(self, message: str, errno: int | None = None) -> None:
+        """`message` is a sentence with the reason."""
+        super().__init__(message)
+        self.message = message
+        self.errno = errno
+
+    def __reduce__(self) -> tuple[type[SocketError], tuple[str, int | None]]:
+        return type(self), (self.message, self.errno)

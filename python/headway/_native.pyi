@@ -2,14 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Final, final
+from typing import Any, Final, Generic, TypeAlias, TypeVar, final
+
+from ._events import EventKind, Fate, Reason
+
+_Result = TypeVar("_Result")
+
+_EventParts: TypeAlias = tuple[
+    EventKind, int | None, Fate | None, float | None, int | None, int | None, Reason | None, str | None
+]
 
 _Problem = tuple[str, int | None, int | None, str, str, str]
 
 __all__ = [
     "CODE",
     "VERSION",
+    "Connection",
     "Feedback",
+    "Identity",
+    "Listener",
+    "Operation",
+    "Options",
     "Packet",
     "Record",
     "ResultTable",
@@ -18,10 +31,13 @@ __all__ = [
     "Sweep",
     "Table",
     "Waiting",
+    "Wakeups",
     "axis_title",
     "choices",
+    "connect",
     "dataset_table",
     "figures",
+    "listen",
     "schema",
 ]
 
@@ -33,6 +49,8 @@ def choices(name: str, known: list[str]) -> str: ...
 def axis_title(what: str, unit: str | None, largest: float) -> tuple[str, float]: ...
 def figures() -> list[tuple[str, str, str, str, bool, str | None]]: ...
 def dataset_table(folder: str | PathLike[str], name: str) -> Table: ...
+def connect(options: Options, host: str, port: int, scope: int) -> Connection: ...
+def listen(options: Options, host: str, port: int, scope: int) -> Listener: ...
 
 @final
 class Scenario:
@@ -251,3 +269,79 @@ class ResultTable:
     def over(
         self, metric: int, x: str, by: str | None
     ) -> tuple[list[str] | None, list[tuple[str, list[tuple[float, float, float | None]]]]]: ...
+
+@final
+class Identity:
+    """Certificate and private key of an end of connections.
+
+    Peers know an end by the fingerprint of its certificate. An identity is lost at the end of the
+    program unless its `pem` is stored.
+    """
+
+    def __new__(cls, pem: str) -> Identity:
+        """Reads an identity from a text in PEM, such as the file of `headway recv --identity`.
+
+        Raises ValueError if the text contains no certificate with its private key (P-256 or P-384).
+        """
+    @staticmethod
+    def generate() -> Identity:
+        """Creates an identity with a new key. Its certificate is valid for a year."""
+    @property
+    def pem(self) -> str:
+        """Certificate and private key as a text in PEM.
+
+        Keep it secret: an attacker with this text can impersonate this end.
+        """
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint by which peers know this identity, such as `sha-256 3C:5A:..`."""
+
+@final
+class Options:
+    def __new__(
+        cls,
+        trust: Sequence[str] | None,
+        identity: Identity | None,
+        insecure: bool,
+        controller: tuple[str, str] | None,
+        queue: tuple[str, str] | None,
+        reconnect: bool,
+    ) -> Options: ...
+
+@final
+class Wakeups:
+    def __new__(cls) -> Wakeups: ...
+    def fileno(self) -> int: ...
+    def take(self) -> list[int]: ...
+
+@final
+class Operation(Generic[_Result]):
+    def wait(self, timeout: float | None) -> _Result: ...
+    def poll(self, wakeups: Wakeups, key: int) -> tuple[_Result] | None: ...
+
+@final
+class Connection:
+    def connected(self) -> Operation[None]: ...
+    def recv(self) -> Operation[bytes]: ...
+    def next_event(self) -> Operation[_EventParts | None]: ...
+    def closed(self) -> Operation[None]: ...
+    def send(self, data: bytes, deadline: float | None, priority: int, kind: str) -> int: ...
+    def start_close(self) -> None: ...
+    @property
+    def peer(self) -> str | None: ...
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def largest_bytes(self) -> int: ...
+    def statistics(self) -> dict[str, Any] | None: ...
+
+@final
+class Listener:
+    def accept(self) -> Operation[Connection | None]: ...
+    def close(self) -> None: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def fingerprint(self) -> str | None: ...

@@ -39,6 +39,7 @@ def test_every_page_with_programs_has_a_test():
     tested = {
         *("docs/src/python.md", "docs/src/sweeps.md", "docs/src/records.md", "README.md", "python/README.md"),
         *("docs/src/tutorials/python-controller.md", "docs/src/how-to/export-to-pandas.md"),
+        "docs/src/how-to/use-from-python.md",
     }
     assert found == tested
 
@@ -122,6 +123,14 @@ def test_programs_of_the_export_guide_run(tmp_path, monkeypatch):
     headway.sweep(names["record"].scenario, {}, seeds=2, out="out/sweep")
     exec(compile(without_package, page, "exec"), names)
     assert len(names["runs"]) == 2
+
+
+def test_program_of_the_guide_to_connections_runs(capsys):
+    example, program = programs_of("docs/src/how-to/use-from-python.md")
+    # The tests of connections run the example.
+    assert example == "{{#include ../../../python/examples/send.py}}\n"
+    exec(compile(program, "use-from-python.md", "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out == "b'HELLO'\n"
 
 
 def names_of(program_with: str) -> dict:

@@ -5,7 +5,7 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
 /// Creates an exception of the package. If that fails, returns the error of the attempt.
-fn exception<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyErr {
+pub(crate) fn exception<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyErr {
     let made = py.import("headway._errors").and_then(|errors| errors.getattr(name)).and_then(|class| class.call1(args));
     made.map_or_else(|error| error, PyErr::from_value)
 }

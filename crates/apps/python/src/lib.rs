@@ -5,6 +5,7 @@ mod columns;
 mod controller;
 mod error;
 mod files;
+mod net;
 mod object;
 mod queue;
 mod record;
@@ -22,6 +23,22 @@ mod _native {
     use super::controller::Feedback;
     #[pymodule_export]
     use super::controller::Packet;
+    #[pymodule_export]
+    use super::net::connection::Connection;
+    #[pymodule_export]
+    use super::net::connection::connect;
+    #[pymodule_export]
+    use super::net::identity::Identity;
+    #[pymodule_export]
+    use super::net::listener::Listener;
+    #[pymodule_export]
+    use super::net::listener::listen;
+    #[pymodule_export]
+    use super::net::operation::Operation;
+    #[pymodule_export]
+    use super::net::options::Options;
+    #[pymodule_export]
+    use super::net::wakeups::Wakeups;
     #[pymodule_export]
     use super::queue::Waiting;
     #[pymodule_export]

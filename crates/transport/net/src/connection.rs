@@ -295,6 +295,11 @@ impl Connection {
             .unwrap_or(Closed::NoAnswer)
     }
 
+    /// Returns a future that waits until the connection is closed and returns the reason.
+    pub async fn closed_async(&self) -> Closed {
+        self.mailbox.incoming.until(|incoming| incoming.closed()).await
+    }
+
     /// Ends the connection with the Reset "Too Busy", because the program serves another peer instead. A peer that
     /// [reconnects](crate::Options::reconnect) does not try again after this Reset.
     pub fn refuse(&self) {

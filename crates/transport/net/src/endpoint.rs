@@ -313,6 +313,12 @@ impl Endpoint {
         self.accepts.poll(context, AcceptQueue::next).map(|next| next.map(|accepted| self.accepted(accepted)))
     }
 
+    /// Stops accepting connections: calls that wait for one return `None`. Connections that were not accepted are
+    /// closed. Connections of the program continue.
+    pub fn stop_accepting(&self) {
+        self.shared.with(|now, driver| driver.stop_accepting(now));
+    }
+
     /// Returns the counters of the socket, of datagrams and failed handshakes.
     #[must_use]
     pub fn counters(&self) -> SocketCounters {
@@ -346,7 +352,7 @@ impl Endpoint {
 impl Drop for Endpoint {
     /// Closes connections that were not accepted. Connections of the program continue.
     fn drop(&mut self) {
-        self.shared.with(|now, driver| driver.stop_accepting(now));
+        self.stop_accepting();
         self.shared.over.store(true, Ordering::SeqCst);
         self.shared.lead.notify(&self.shared.waiter);
         // Without connections the thread ends soon. A waker that drops the endpoint must not wait for it: the thread

@@ -99,6 +99,26 @@ fn tasks_serve_many_connections() {
     });
 }
 
+/// A task that waits for a peer ends when the endpoint stops accepting. Both ends of a connection wait for its end.
+#[test]
+fn tasks_are_notified_of_ends() {
+    let (_client, server, mut ends) = connections(1);
+    let (connection, accepted) = ends.pop().unwrap();
+    runtime().block_on(async {
+        let server = Arc::new(server);
+        let waiting = tokio::spawn({
+            let server = Arc::clone(&server);
+            async move { server.accept_async().await.is_none() }
+        });
+        tokio::task::yield_now().await;
+        server.stop_accepting();
+        assert!(waiting.await.unwrap());
+        connection.start_close();
+        assert_eq!(accepted.closed_async().await, Closed::ByPeer);
+        assert_eq!(connection.closed_async().await, Closed::Here);
+    });
+}
+
 /// The poll functions return what the futures return, and wake the task.
 #[test]
 fn polls_return_what_futures_return() {
