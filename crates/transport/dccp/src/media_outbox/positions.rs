@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(awaited(&[0, 1, 2], 2, 121), (1, 2, 0), "settled positions are not awaited again");
     }
 
-    /// Each priority is a stream of its own: audio does not wait for video.
+    /// Each priority is a separate stream: audio does not wait for video.
     #[test]
     fn streams_are_independent() {
         let mut positions = Positions::default();

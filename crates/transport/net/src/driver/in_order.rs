@@ -39,7 +39,7 @@ impl Entry {
     pub(super) fn deliver_rest(&mut self) {
         if let Some(mut in_order) = self.in_order.take() {
             in_order.drain(&mut |data, (delay, _)| {
-                // If the program has no space, nobody can be informed any more.
+                // The peer can no longer be informed that the program had no space.
                 self.mailbox.deliver(data, delay);
             });
         }
