@@ -1,54 +1,9 @@
-//! Delivery of received datagrams to the program, in the order in which the peer first sent them.
+//! Received datagrams that wait for earlier ones: end of their wait.
 
 use super::Driver;
 use super::entry::Entry;
-use headway_dccp::{ConnectionHandle, Datagram, InOrder};
-use headway_rate::OneWayDelay;
-use headway_units::{Duration, Instant, Seq48};
-
-/// Datagrams that wait for earlier ones, each with the delay and the number of its packet.
-pub(super) type Received = InOrder<(Option<OneWayDelay>, Seq48)>;
-
-impl Entry {
-    /// Delivers a datagram to the program, once earlier ones that may still arrive have arrived. Calls `unread` for each
-    /// datagram, by its packet number, for which the program has no space.
-    pub(super) fn deliver(
-        &mut self,
-        now: Instant,
-        wait: Option<Duration>,
-        datagram: &Datagram<'_>,
-        unread: &mut impl FnMut(Seq48),
-    ) {
-        let Self { mailbox, in_order, .. } = self;
-        let Datagram { seq, one_way_delay, order, data, .. } = *datagram;
-        let mut deliver = |data: &[u8], (delay, seq)| {
-            if !mailbox.deliver(data, delay) {
-                unread(seq);
-            }
-        };
-        match order.zip(wait) {
-            Some((order, wait)) => {
-                let in_order = in_order.get_or_insert_with(|| Box::new(InOrder::new(wait)));
-                in_order.receive(now, order, data, (one_way_delay, seq), &mut deliver);
-            }
-            None => deliver(data, (one_way_delay, seq)),
-        }
-    }
-
-    /// Delivers all datagrams that wait, since no more will arrive.
-    pub(super) fn deliver_rest(&mut self) {
-        if let Some(mut in_order) = self.in_order.take() {
-            in_order.drain(&mut |data, (delay, _)| {
-                // The peer can no longer be informed that the program had no space.
-                self.mailbox.deliver(data, delay);
-            });
-        }
-    }
-
-    fn order_due(&self) -> Option<Instant> {
-        self.in_order.as_ref()?.poll_timeout()
-    }
-}
+use headway_dccp::ConnectionHandle;
+use headway_units::Instant;
 
 impl Driver {
     /// Updates the time of [`deliver_held`](Self::deliver_held) for a connection that has received a datagram.
