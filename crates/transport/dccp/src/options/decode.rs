@@ -75,7 +75,9 @@ impl<'a> DccpOption<'a> {
                 Self::ElapsedTime(elapsed.ok_or(OptionFault::length(data, "4 or 6"))?)
             }
             n::DATA_CHECKSUM => Self::DataChecksum(word(data)?),
-            n::DELIVERY_ORDER => Self::DeliveryOrder(DeliveryOrder::decode(data)?),
+            n::DELIVERY_ORDER => {
+                Self::DeliveryOrder(DeliveryOrder::decode(data).ok_or(OptionFault::length(data, "7"))?)
+            }
             n::FIRST_CCID.. => Self::Ccid(raw),
             _ => Self::Unknown(raw),
         })

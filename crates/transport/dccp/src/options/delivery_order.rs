@@ -3,8 +3,6 @@
 //! A retransmitted datagram has a new sequence number. This option states its place among the datagrams of its stream,
 //! and which earlier ones may still arrive, so that a receiver can restore the order and knows what to wait for.
 
-use super::OptionFault;
-
 /// Position of a datagram in its stream, and the number of positions before it that may still be filled.
 ///
 /// The data of the option is 5 bytes: stream, index and awaited, in network byte order.
@@ -30,9 +28,10 @@ impl DeliveryOrder {
         [self.stream, i, j, a, b]
     }
 
-    pub(super) fn decode(data: &[u8]) -> Result<Self, OptionFault> {
-        let [stream, i, j, a, b] = *data else { return Err(OptionFault::length(data, "7")) };
+    /// Decodes the data of the option; `None` if it has another length.
+    pub(super) fn decode(data: &[u8]) -> Option<Self> {
+        let [stream, i, j, a, b] = *data else { return None };
         let awaited = u16::from_be_bytes([a, b]).min(Self::MAX_AWAITED);
-        Ok(Self { stream, index: u16::from_be_bytes([i, j]), awaited })
+        Some(Self { stream, index: u16::from_be_bytes([i, j]), awaited })
     }
 }
