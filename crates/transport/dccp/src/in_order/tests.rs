@@ -92,7 +92,7 @@ proptest! {
     fn nothing_is_delivered_twice(arrivals in prop::collection::vec((0..40u16, 0..40u16, 0..200u64), 1..200)) {
         let (mut in_order, mut now, mut delivered) = (InOrder::new(WAIT), at(0), Vec::new());
         for (index, awaited, later) in arrivals {
-            now = now + Duration::from_millis(later);
+            now += Duration::from_millis(later);
             delivered.extend(receive(&mut in_order, now, index, awaited));
             prop_assert!(in_order.poll_timeout().is_none_or(|due| due > now && due <= now + WAIT));
         }
