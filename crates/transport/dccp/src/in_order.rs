@@ -2,20 +2,18 @@
 
 use crate::DeliveryOrder;
 use headway_units::{Duration, Instant};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Maximum number of held datagrams of a connection.
-const MAX_HELD: usize = 1024;
-/// Maximum number of positions of a stream that were passed over and may be filled late.
-const MAX_PASSED: u64 = 1024;
+/// Number of positions of a stream, up to the next one, of which a record is kept: those that an index can mean.
+const WINDOW: u64 = 1 << 15;
 /// Number of the first position: positions before it exist, too.
 const ORIGIN: u64 = 1 << 32;
 
 /// Holds datagrams back until the earlier ones of their stream have arrived, or the sender has given those up.
 ///
 /// Each datagram with a [`DeliveryOrder`] states which earlier ones the sender may still send, so that the receiver waits
-/// only for these. It waits at most a set time, and holds at most 1024 datagrams. A datagram that arrives after later ones
-/// were delivered is delivered at once; duplicates are discarded. Streams do not wait for each other.
+/// only for these. It waits at most a set time, and holds a limited number of datagrams. A datagram that arrives after
+/// later ones were delivered is delivered at once; duplicates are discarded. Streams do not wait for each other.
 ///
 /// `M` is what the receiver keeps with a datagram.
 ///
@@ -23,7 +21,7 @@ const ORIGIN: u64 = 1 << 32;
 /// use headway_dccp::{DeliveryOrder, InOrder};
 /// use headway_units::{Duration, Instant};
 ///
-/// let (mut in_order, now) = (InOrder::new(Duration::from_secs(1)), Instant::from_secs(1));
+/// let (mut in_order, now) = (InOrder::new(Duration::from_secs(1), 1024), Instant::from_secs(1));
 /// let mut delivered = Vec::new();
 /// // The second datagram is lost and sent again; the third states that the second one is still awaited.
 /// for (index, awaited) in [(0, 0), (2, 1), (1, 0)] {
@@ -36,6 +34,8 @@ const ORIGIN: u64 = 1 << 32;
 pub struct InOrder<M> {
     /// Longest time for which a datagram is held.
     wait: Duration,
+    /// Maximum number of held datagrams.
+    most: usize,
     streams: BTreeMap<u8, Stream<M>>,
     held: usize,
     /// Time when the wait of a held datagram may end.
@@ -47,8 +47,9 @@ struct Stream<M> {
     /// Next position to deliver.
     next: u64,
     held: BTreeMap<u64, Held<M>>,
-    /// Positions that were passed over.
-    passed: BTreeSet<u64>,
+    /// Whether the datagrams of the positions before the next one were delivered: a bit for each, by the position modulo
+    /// [`WINDOW`].
+    delivered: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -59,10 +60,10 @@ struct Held<M> {
 }
 
 impl<M> InOrder<M> {
-    /// Creates an empty buffer that holds a datagram for at most `wait`.
+    /// Creates an empty buffer that holds at most `most` datagrams, each for at most `wait`.
     #[must_use]
-    pub const fn new(wait: Duration) -> Self {
-        Self { wait, streams: BTreeMap::new(), held: 0, due: None }
+    pub const fn new(wait: Duration, most: usize) -> Self {
+        Self { wait, most, streams: BTreeMap::new(), held: 0, due: None }
     }
 
     /// Receives a datagram, and calls `deliver` for each one that no longer waits.
@@ -87,14 +88,14 @@ impl<M> InOrder<M> {
             self.due.get_or_insert(now + self.wait);
         } else {
             if position == stream.next {
-                stream.next += 1;
+                stream.step(true);
                 deliver(data, meta);
-            } else if stream.passed.remove(&position) {
+            } else if stream.is_new(position) {
                 deliver(data, meta);
             }
             self.held -= stream.deliver_next(deliver);
         }
-        if self.held > MAX_HELD
+        if self.held > self.most
             && let Some(oldest) = stream.held.keys().next().copied()
         {
             self.held -= stream.pass(oldest, deliver);
@@ -136,8 +137,28 @@ impl<M> InOrder<M> {
 }
 
 impl<M> Stream<M> {
-    const fn new(next: u64) -> Self {
-        Self { next, held: BTreeMap::new(), passed: BTreeSet::new() }
+    fn new(next: u64) -> Self {
+        Self { next, held: BTreeMap::new(), delivered: vec![0; WINDOW as usize / 64] }
+    }
+
+    /// Moves to the next position. `delivered`: whether the datagram at the present one is delivered.
+    fn step(&mut self, delivered: bool) {
+        let bit = 1 << (self.next % 64);
+        if let Some(word) = self.delivered.get_mut((self.next % WINDOW / 64) as usize) {
+            *word = if delivered { *word | bit } else { *word & !bit };
+        }
+        self.next += 1;
+    }
+
+    /// Returns whether the datagram at an earlier position was not delivered, and records that it is now.
+    fn is_new(&mut self, position: u64) -> bool {
+        let bit = 1 << (position % 64);
+        let word = self.delivered.get_mut((position % WINDOW / 64) as usize);
+        word.is_some_and(|word| {
+            let is_new = *word & bit == 0;
+            *word |= bit;
+            is_new
+        })
     }
 
     /// Returns the position with this index that is closest to the next one.
@@ -158,15 +179,14 @@ impl<M> Stream<M> {
             return 0;
         }
         let mut delivered = 0;
-        self.passed.extend(self.next.max(to.saturating_sub(MAX_PASSED))..to);
         let later = self.held.split_off(&to);
         for (position, Held { data, meta, .. }) in std::mem::replace(&mut self.held, later) {
-            self.passed.remove(&position);
+            self.skip_to(position);
+            self.step(true);
             deliver(&data, meta);
             delivered += 1;
         }
-        self.passed = self.passed.split_off(&to.saturating_sub(MAX_PASSED));
-        self.next = to;
+        self.skip_to(to);
         delivered + self.deliver_next(deliver)
     }
 
@@ -175,11 +195,19 @@ impl<M> Stream<M> {
         let mut delivered = 0;
         while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() == self.next) {
             let Held { data, meta, .. } = entry.remove();
+            self.step(true);
             deliver(&data, meta);
-            self.next += 1;
             delivered += 1;
         }
         delivered
+    }
+
+    /// Passes over the positions before `to`, whose datagrams are missing. An index moves at most half of its range, so
+    /// that at most [`WINDOW`] steps are taken.
+    fn skip_to(&mut self, to: u64) {
+        while self.next < to {
+            self.step(false);
+        }
     }
 }
 

@@ -38,7 +38,7 @@ fn call(resend: bool) -> (Vec<u16>, usize) {
     let client = ends[CLIENT].connect(now, there(4000), PORT, SERVICE, &connection, outbox).unwrap();
     let (mut in_flight, mut received, mut given_up, mut data_sent, mut sent) =
         (InFlight::new(), Vec::new(), 0, 0u64, 0u64);
-    let (mut in_order, mut pushed) = (InOrder::new(Duration::from_secs(2)), 0u16);
+    let (mut in_order, mut pushed) = (InOrder::new(Duration::from_secs(2), 1024), 0u16);
     for tick in 0..12_000u64 {
         now = Instant::from_millis(1000 + tick);
         let outbox = ends[CLIENT].outbox_mut(client).and_then(Option::as_mut).unwrap();

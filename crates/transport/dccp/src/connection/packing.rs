@@ -91,9 +91,6 @@ impl Connection {
         if let Some(crc) = datagram.crc {
             let _ = writer.push(DccpOption::DataChecksum(crc));
         }
-        if let Some(order) = datagram.order {
-            let _ = writer.push(DccpOption::DeliveryOrder(order));
-        }
         if self.agreed.we_count && self.ndp_run > 0 {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
         }
@@ -102,6 +99,9 @@ impl Connection {
         }
         let by_ccid = kind.is_data() && self.agreed.sending.stamps_data();
         self.delays.write(now, kind, by_ccid, &mut writer);
+        if let Some(order) = datagram.order {
+            let _ = writer.push(DccpOption::DeliveryOrder(order));
+        }
         // A padded Sync must have an exact size.
         if kind == PacketType::Sync && data > 0 {
             return finish(writer);

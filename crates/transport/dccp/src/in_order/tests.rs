@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 const WAIT: Duration = Duration::from_millis(500);
 
@@ -9,7 +10,7 @@ fn at(millis: u64) -> Instant {
 
 /// Receives datagrams named by their number: (time in ms, number, awaited). Returns what each delivers.
 fn deliveries(all: &[(u64, u16, u16)]) -> Vec<Vec<u16>> {
-    let mut in_order = InOrder::new(WAIT);
+    let mut in_order = InOrder::new(WAIT, 1024);
     all.iter().map(|&(millis, index, awaited)| receive(&mut in_order, at(millis), index, awaited)).collect()
 }
 
@@ -36,9 +37,11 @@ fn no_datagram_waits_for_one_that_was_given_up() {
     assert_eq!(deliveries(&all), [vec![7], vec![], vec![9, 10], vec![8], vec![]]);
 }
 
-/// If the first datagrams are lost, later ones wait for them. A lost one that nothing awaits is passed over.
+/// If the first datagrams are lost, later ones wait for them. A lost one that nothing awaits is passed over, and
+/// delivered if it arrives later.
 #[test]
 fn the_first_datagrams_may_be_lost() {
+    assert_eq!(deliveries(&[(0, 1, 0), (10, 0, 0), (20, 0, 0)]), [vec![1], vec![0], vec![]]);
     assert_eq!(deliveries(&[(0, 2, 2), (10, 0, 0), (20, 1, 0)]), [vec![], vec![0], vec![1, 2]]);
     assert_eq!(deliveries(&[(0, 2, 0), (10, 5, 0)]), [vec![2], vec![5]]);
 }
@@ -46,7 +49,7 @@ fn the_first_datagrams_may_be_lost() {
 /// A datagram is held for at most the set time, and those before it are delivered first.
 #[test]
 fn a_datagram_waits_for_a_limited_time() {
-    let mut in_order = InOrder::new(WAIT);
+    let mut in_order = InOrder::new(WAIT, 1024);
     for (millis, index, awaited) in [(0, 0, 0), (10, 3, 3), (20, 2, 2), (300, 5, 5)] {
         receive(&mut in_order, at(millis), index, awaited);
     }
@@ -63,21 +66,34 @@ fn a_datagram_waits_for_a_limited_time() {
 /// The number of held datagrams is limited, for any number of streams. At the end all are delivered.
 #[test]
 fn held_datagrams_are_limited() {
-    let (mut in_order, mut delivered) = (InOrder::new(WAIT), 0);
+    let (mut in_order, mut delivered) = (InOrder::new(WAIT, 1024), 0);
     for number in 0..5000u16 {
         let order =
             DeliveryOrder { stream: (number % 7) as u8, index: number / 7 * 2 + 1, awaited: 1 + number / 7 * 2 };
         in_order.receive(at(0), order, &[], number, &mut |_, _| delivered += 1);
-        assert!(in_order.held <= MAX_HELD && usize::from(number) + 1 == delivered + in_order.held);
+        assert!(in_order.held <= 1024 && usize::from(number) + 1 == delivered + in_order.held);
     }
     in_order.drain(&mut |_, _| delivered += 1);
     assert_eq!((delivered, in_order.poll_timeout()), (5000, None));
 }
 
+/// A datagram is delivered once, however late it is within the range of an index.
+#[test]
+fn very_late_datagrams_are_delivered() {
+    let mut in_order = InOrder::new(WAIT, 1024);
+    for index in (1..30_000).filter(|index| index % 100 != 0) {
+        assert_eq!(receive(&mut in_order, at(0), index, 0), [index]);
+    }
+    for index in (0..30_000).step_by(100) {
+        assert_eq!(receive(&mut in_order, at(0), index, 0), [index]);
+        assert!(receive(&mut in_order, at(0), index, 0).is_empty());
+    }
+}
+
 /// Indices are modulo 2^16.
 #[test]
 fn indices_wrap_around() {
-    let mut in_order = InOrder::new(WAIT);
+    let mut in_order = InOrder::new(WAIT, 1024);
     let delivered: Vec<u16> =
         (65_000..67_000u32).flat_map(|number| receive(&mut in_order, at(0), (number & 0xffff) as u16, 5)).collect();
     assert_eq!(delivered.len(), 2000);
@@ -90,7 +106,7 @@ proptest! {
     /// state is bounded.
     #[test]
     fn nothing_is_delivered_twice(arrivals in prop::collection::vec((0..40u16, 0..40u16, 0..200u64), 1..200)) {
-        let (mut in_order, mut now, mut delivered) = (InOrder::new(WAIT), at(0), Vec::new());
+        let (mut in_order, mut now, mut delivered) = (InOrder::new(WAIT, 1024), at(0), Vec::new());
         for (index, awaited, later) in arrivals {
             now += Duration::from_millis(later);
             delivered.extend(receive(&mut in_order, now, index, awaited));
@@ -104,7 +120,7 @@ proptest! {
     /// Without losses that the sender gives up, any order of arrival within the window is restored.
     #[test]
     fn the_order_is_restored(lost in prop::collection::btree_set(0..100u16, 0..50)) {
-        let mut in_order = InOrder::new(WAIT);
+        let mut in_order = InOrder::new(WAIT, 1024);
         let first = (0..100).filter(|index| !lost.contains(index));
         let oldest = |index: u16| index - lost.iter().copied().find(|lost| *lost <= index).unwrap_or(index);
         let mut delivered: Vec<u16> = first.flat_map(|index| receive(&mut in_order, at(0), index, oldest(index))).collect();

@@ -90,7 +90,9 @@ impl<T> Outcomes<T> {
     /// for it, nor for those that expire before `until`.
     pub(super) fn order(&mut self, media: &mut Media<Pushed<T>>, may_return: bool, until: Instant) -> DeliveryOrder {
         let Media { payload, priority, expires, .. } = media;
-        let position = *payload.position.get_or_insert_with(|| self.positions.assign(*priority, *expires));
+        let known = payload.position.filter(|position| self.positions.has_index(*position));
+        let position = known.unwrap_or_else(|| self.positions.assign(*priority, *expires));
+        payload.position = Some(position);
         if !may_return {
             self.positions.settle(position);
         }

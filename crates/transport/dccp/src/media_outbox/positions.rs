@@ -35,9 +35,21 @@ impl Positions {
     /// Assigns the next position of the stream. `expires` is the expiry of the datagram.
     pub(super) fn assign(&mut self, stream: u8, expires: Option<Instant>) -> Position {
         let Stream { oldest, awaited } = self.streams.entry(stream).or_default();
+        if awaited.len() > usize::from(DeliveryOrder::MAX_AWAITED) {
+            awaited.pop_front();
+            *oldest += 1;
+        }
         let index = *oldest + awaited.len() as u64;
         awaited.push_back(Awaited { is_settled: false, expires });
         Position { stream, index }
+    }
+
+    /// Returns whether the receiver can still assign an index to this position: it is not too far behind the newest.
+    pub(super) fn has_index(&self, position: Position) -> bool {
+        self.streams.get(&position.stream).is_some_and(|Stream { oldest, awaited }| {
+            let newest = *oldest + awaited.len() as u64;
+            newest.saturating_sub(position.index) <= u64::from(DeliveryOrder::MAX_AWAITED)
+        })
     }
 
     /// Records that the datagram arrived or will not be sent again.
@@ -100,14 +112,18 @@ mod tests {
         assert_eq!(positions.order(audio, at(0)), DeliveryOrder { stream: 0, index: 0, awaited: 0 });
     }
 
-    /// The index is modulo 2^16. A greater distance than the range of the option is cut off.
+    /// The index is modulo 2^16. Positions beyond the range of the option are no longer awaited, and a datagram that is
+    /// sent again after so many others needs another one.
     #[test]
     fn numbers_are_limited() {
         let mut positions = Positions::default();
-        let mut last = positions.assign(0, None);
+        let first = positions.assign(0, None);
+        let mut last = first;
         for _ in 0..70_000 {
             last = positions.assign(0, None);
         }
+        assert!(positions.has_index(last) && !positions.has_index(first));
+        assert!(positions.streams[&0].awaited.len() <= 1 + usize::from(DeliveryOrder::MAX_AWAITED));
         let order = positions.order(last, at(0));
         assert_eq!(order, DeliveryOrder { stream: 0, index: 4464, awaited: DeliveryOrder::MAX_AWAITED });
     }

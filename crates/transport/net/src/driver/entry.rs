@@ -12,6 +12,15 @@ use std::sync::Arc;
 /// Datagrams that wait for earlier ones, each with the delay and the number of its packet.
 type Received = InOrder<(Option<OneWayDelay>, Seq48)>;
 
+/// Limits of the datagrams that wait for earlier ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrderLimits {
+    /// Longest time for which a datagram waits.
+    pub(super) wait: Duration,
+    /// Maximum number of datagrams. All must fit into the mailbox, with what the program has not read.
+    pub(super) most: usize,
+}
+
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) mailbox: Arc<Mailbox>,
@@ -51,7 +60,7 @@ impl Entry {
     pub(super) fn deliver(
         &mut self,
         now: Instant,
-        wait: Option<Duration>,
+        limits: Option<OrderLimits>,
         datagram: &Datagram<'_>,
         unread: &mut impl FnMut(Seq48),
     ) {
@@ -62,9 +71,9 @@ impl Entry {
                 unread(seq);
             }
         };
-        match order.zip(wait) {
-            Some((order, wait)) => {
-                let in_order = in_order.get_or_insert_with(|| Box::new(InOrder::new(wait)));
+        match order.zip(limits) {
+            Some((order, OrderLimits { wait, most })) => {
+                let in_order = in_order.get_or_insert_with(|| Box::new(InOrder::new(wait, most)));
                 in_order.receive(now, order, data, (one_way_delay, seq), &mut deliver);
             }
             None => deliver(data, (one_way_delay, seq)),

@@ -1,6 +1,7 @@
 //! Receives datagrams and passes them to their connections.
 
-use super::Driver;
+use super::entry::OrderLimits;
+use super::{Common, Driver};
 use crate::mailbox::Closed;
 use crate::socket::Arrived;
 use headway_dccp::{ConnectionHandle, Datagram, DeliveryOrder, DropCode, Path, Reset};
@@ -69,6 +70,7 @@ impl Driver {
     fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], deferred: &mut Deferred) {
         let Self { endpoint, secure, entries, keys, counters, common, .. } = self;
         counters.received_datagrams += 1;
+        let limits = order_limits(common);
         let mut is_used = false;
         let mut deliver = |path: Path, packet: &[u8]| match endpoint.handle_datagram(now, path, arrived.ecn, packet) {
             Ok(None) => is_used = true,
@@ -78,7 +80,7 @@ impl Driver {
                 match keys.get(&handle).and_then(|key| entries.get_mut(key)) {
                     Some(entry) => {
                         let unread = &mut deferred.unread;
-                        entry.deliver(now, common.order_wait, &received, &mut |seq| unread.push((handle, seq)));
+                        entry.deliver(now, limits, &received, &mut |seq| unread.push((handle, seq)));
                         if order.is_some() {
                             deferred.in_order.push(handle);
                         }
@@ -99,12 +101,13 @@ impl Driver {
     }
 
     fn finish(&mut self, now: Instant, mut deferred: Deferred) {
+        let limits = order_limits(&self.common);
         for (handle, seq, order, data) in deferred.early {
             self.accept(now, handle);
             self.report_largest(handle);
             if let Some(entry) = self.keys.get(&handle).and_then(|key| self.entries.get_mut(key)) {
                 let datagram = Datagram { handle, seq, one_way_delay: None, order, data: &data };
-                entry.deliver(now, self.common.order_wait, &datagram, &mut |_| {});
+                entry.deliver(now, limits, &datagram, &mut |_| {});
                 deferred.in_order.push(handle);
             }
             self.announce(now, handle);
@@ -128,6 +131,10 @@ impl Driver {
             connection.report_dropped(now, seq, DropCode::RECEIVE_BUFFER);
         }
     }
+}
+
+fn order_limits(common: &Common) -> Option<OrderLimits> {
+    common.order_wait.map(|wait| OrderLimits { wait, most: common.unread / 2 })
 }
 
 /// Errors that the system reports for a message of a peer or router.
