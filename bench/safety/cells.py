@@ -5,10 +5,12 @@ import statistics
 from collections.abc import Callable
 
 PACKET_B = 1500
-# Candidates: what `headway send` uses by default, and with the guarded loss filter; BBR v3 shows what is deployed.
+# Candidates: what `headway send` uses by default, and with the guarded loss filter, over DCCP with the keys for real networks; BBR v3 shows what is
+# deployed.
+KEYS = 'nofeedback = "four-rtt-bounded", expert = { t_gran = "100us" }'
 CANDIDATES = {
-    "TFRC": 'kind = "tfrc"',
-    "TFRC, guarded": 'kind = "tfrc", controller = { loss_filter = "guarded" }',
+    "TFRC": f'kind = "dccp", ccid = 3, controller = {{ {KEYS} }}',
+    "TFRC, guarded": f'kind = "dccp", ccid = 250, controller = {{ loss_filter = "guarded", {KEYS} }}',
     "BBR v3": 'kind = "tcp-bbr"',
 }
 RENO, CUBIC, BBR = 'kind = "tcp-reno"', 'kind = "tcp-cubic"', 'kind = "tcp-bbr"'
