@@ -1,7 +1,7 @@
 //! Tests of paths that change during a connection.
 
 use crate::nat::Direction;
-use crate::world::{LONG, Stream, World, accounted, each, insecure, pause, secure, small, until};
+use crate::world::{LONG, Stream, World, accounted, each, insecure, pause, secure, small, until, with};
 use headway_net::{Clock, Closed, Connection, Fate, Media};
 use headway_units::Instant;
 
@@ -121,10 +121,11 @@ fn a_path_that_is_narrow_from_the_start_carries_media() {
     }
 }
 
-/// On a path that loses each 20th datagram of a direction, every datagram has one outcome.
+/// On a path that loses each 20th datagram of a direction, every datagram has one outcome, if none is sent again.
 #[test]
 fn with_losses_each_datagram_has_one_fate() {
     each(|name, both| {
+        let both = with(both, |options| options.queue.rules.resend = false);
         let world = World::new(&both);
         world.nat.lose(|_, number| number % 20 == 0);
         let streams = world.streams(small);
