@@ -256,7 +256,7 @@ def test_cluster_gives_the_same_dataset_if_a_worker_dies(tmp_path):
         def progress(done: int, total: int) -> None:
             if not killed:
                 killed.append(True)
-                next(iter(cluster.workers.values())).process.process.kill()
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
         far = headway.sweep(LOSSY, vary, seeds=100, out=tmp_path / "far", cluster=client, progress=progress)
     assert killed
