@@ -30,6 +30,10 @@ pub(crate) trait LossFilter {
     /// Returns whether the lost packets `first..=last` count as congestion.
     fn counts(&mut self, first: u64, last: u64) -> bool;
 
+    /// Returns whether later packets may excuse losses that counted, so that `counts` is asked again at each later loss.
+    fn revises(&self) -> bool {
+        false
+    }
     /// Returns whether there is congestion without a loss so far. Each detection is returned once.
     fn poll_early(&mut self) -> bool {
         false

@@ -13,6 +13,9 @@
 //! on evidence. The same comparison is made for sending rates (`paces`). While a standing queue exists (`standing`),
 //! all losses count: ignoring them gains nothing then, and flows that share the queue observe it as well. The greatest
 //! of the three shares applies.
+//!
+//! The first losses count, since nothing is known yet. Once the path explains them they no longer count: each loss has
+//! the least share of all judgements since it occurred, except for that of standing queues.
 
 use super::counts::Counts;
 use super::gaps::Gaps;
@@ -21,6 +24,7 @@ use super::queueing::Queueing;
 use super::standing::Standing;
 use super::{LossFilter, Seen};
 use headway_units::{Duration, Instant};
+use std::collections::VecDeque;
 
 /// Number of classes of queueing delays. The first extends to [`SHORTEST`]; each further one is twice as wide.
 const CLASSES: usize = 16;
@@ -31,8 +35,24 @@ pub(super) const MEMORY: u64 = 256;
 const SHARE: f64 = 1.0 / 16.0;
 /// Minimum number of packets for them to be conclusive.
 const MIN_PACKETS: f64 = 16.0;
+/// Maximum number of losses that are judged again.
+const MAX_LOSSES: usize = 64;
 /// Round-trip time assumed while it is unknown.
 const UNKNOWN_RTT: Duration = Duration::from_millis(200);
+
+/// Consecutive missing packets, which are judged as one loss.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    first: u64,
+    last: u64,
+    /// Classes of its queueing delay and of its sending rate.
+    class: usize,
+    pace: usize,
+    /// Share that counts, and the least value that it may have.
+    part: f64,
+    least: f64,
+    counts: bool,
+}
 
 /// State of the filter, with decaying counts.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +65,9 @@ pub(crate) struct Guarded {
     standing: Standing,
     paces: Paces,
     faded: Option<Instant>,
-    /// Accumulated share of ignored losses that is still to be counted.
+    /// Recent losses, the newest last.
+    losses: VecDeque<Loss>,
+    /// Accumulated share of older losses that is still to be counted.
     owed: f64,
 }
 
@@ -80,15 +102,33 @@ impl Guarded {
         }
     }
 
-    fn judge(&mut self, queue: Duration) -> bool {
+    fn lose(&mut self, seen: &Seen, missing: u64, queue: Duration) {
         let class = Self::class(queue);
         self.classes[class].lost += 1.0;
-        self.owed += self.part(class).max(self.paces.lose()).max(self.standing.part());
-        let counts = self.owed >= 1.0;
-        if counts {
-            self.owed -= 1.0;
+        let pace = self.paces.lose();
+        if self.losses.len() == MAX_LOSSES
+            && let Some(oldest) = self.losses.pop_front()
+        {
+            self.owed = (self.owed + oldest.part).fract();
         }
-        counts
+        let (first, last) = (seen.number - missing, seen.number - 1);
+        self.losses.push_back(Loss { first, last, class, pace, part: 1.0, least: self.standing.part(), counts: true });
+        self.judge();
+    }
+
+    /// Judges all recent losses by what is known now.
+    fn judge(&mut self) {
+        let parts: [f64; CLASSES] = std::array::from_fn(|class| self.part(class));
+        let mut owed = self.owed;
+        for loss in &mut self.losses {
+            let part = parts[loss.class].max(self.paces.part(loss.pace)).max(loss.least);
+            loss.part = loss.part.min(part);
+            owed += loss.part;
+            loss.counts = owed >= 1.0;
+            if loss.counts {
+                owed -= 1.0;
+            }
+        }
     }
 }
 
@@ -102,8 +142,7 @@ impl LossFilter for Guarded {
         let missing = self.gaps.before(seen);
         if missing > 0 {
             let before = self.row[1].unwrap_or(queue);
-            let counts = self.judge(before.max(queue));
-            self.gaps.judge(seen, missing, counts);
+            self.lose(seen, missing, before.max(queue));
             self.row = [None; 2];
         }
         if let Some(before) = self.row[0] {
@@ -113,8 +152,14 @@ impl LossFilter for Guarded {
         self.row = [self.row[1], Some(queue)];
     }
 
+    /// Unknown packets count.
     fn counts(&mut self, first: u64, _: u64) -> bool {
-        self.gaps.counts(first)
+        let loss = self.losses.iter().rev().find(|loss| (loss.first..=loss.last).contains(&first));
+        loss.is_none_or(|loss| loss.counts)
+    }
+
+    fn revises(&self) -> bool {
+        true
     }
 }
 

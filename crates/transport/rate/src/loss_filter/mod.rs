@@ -67,6 +67,9 @@ impl LossFilter for Filter {
     fn counts(&mut self, first: u64, last: u64) -> bool {
         each!(self, filter => filter.counts(first, last))
     }
+    fn revises(&self) -> bool {
+        each!(self, filter => filter.revises())
+    }
     fn poll_early(&mut self) -> bool {
         each!(self, filter => filter.poll_early())
     }

@@ -45,10 +45,15 @@ impl Paces {
         }
     }
 
-    /// Adds a loss and returns the share of it that counts, because losses are more frequent than at lower rates.
-    pub(super) fn lose(&mut self) -> f64 {
+    /// Adds a loss and returns its class.
+    pub(super) fn lose(&mut self) -> usize {
         let class = class(self.gap_ns);
         self.classes[class].lost += 1.0;
+        class
+    }
+
+    /// Returns the share of the losses in a class that counts, because they are more frequent than at lower rates.
+    pub(super) fn part(&self, class: usize) -> f64 {
         let slower = Counts::sum(&self.classes[class + 1..]);
         if slower.received >= MIN_PACKETS { self.classes[class].beyond(slower) } else { 0.0 }
     }
@@ -83,7 +88,8 @@ mod tests {
             paces.add(&seen(number, sent, sent));
             let one_in = if number < 2000 { 50 } else { 100 / p };
             if number % one_in == one_in - 1 {
-                part = paces.lose();
+                let class = paces.lose();
+                part = paces.part(class);
             }
         }
         part
@@ -96,7 +102,8 @@ mod tests {
             let mut paces = Paces { gap_ns: 2_000_000, ..Paces::default() };
             paces.classes[class(20_000_000)].received = slower;
             paces.classes[class(2_000_000)].received = 100.0;
-            assert_eq!(paces.lose(), part, "{slower}");
+            let class = paces.lose();
+            assert_eq!(paces.part(class), part, "{slower}");
         }
     }
 

@@ -361,18 +361,22 @@ impl LossHistory {
     /// after a change of earlier packets.
     fn declare(&mut self, recompute: bool) -> bool {
         let before = self.newest();
+        // A mark is congestion immediately; the event starts with the packets missing before it (RFC 5348 section 5.1).
+        let marked = self.holes.iter().rposition(|hole| hole.marked && !hole.declared);
+        let loss_after = self.loss_after;
+        let is_lost = |i: usize, hole: &Hole| {
+            !hole.declared && (hole.above >= loss_after || marked.is_some_and(|marked| i <= marked))
+        };
+        let any = self.holes.iter().enumerate().any(|(i, hole)| is_lost(i, hole));
+        let recompute = any && self.revise() || recompute;
         if recompute {
             self.events = self.settled.clone();
         }
-        // A mark is congestion immediately; the event starts with the packets missing before it (RFC 5348 section 5.1).
-        let marked = self.holes.iter().rposition(|hole| hole.marked && !hole.declared);
-        let mut any = false;
         for (i, hole) in self.holes.iter_mut().enumerate() {
-            let newly = !hole.declared && (hole.above >= self.loss_after || marked.is_some_and(|marked| i <= marked));
+            let newly = is_lost(i, hole);
             if newly {
                 settle(hole, &mut self.filtered);
             }
-            any |= newly;
             if newly || recompute && hole.declared {
                 self.events.fold(self.rule, hole);
             }
@@ -387,6 +391,17 @@ impl LossHistory {
             }
         }
         any && self.newest() > before
+    }
+
+    /// Excuses losses that the filter attributes to the channel by now. Returns whether there are any.
+    fn revise(&mut self) -> bool {
+        let Some(filtered) = self.filtered.as_mut().filter(|filtered| filtered.filter.revises()) else { return false };
+        let mut revised = false;
+        for hole in self.holes.iter_mut().filter(|hole| hole.declared && !hole.marked && !hole.excused) {
+            hole.excused = !filtered.filter.counts(hole.first, hole.last);
+            revised |= hole.excused;
+        }
+        revised
     }
 
     fn newest(&self) -> Option<u64> {

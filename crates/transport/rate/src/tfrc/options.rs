@@ -37,6 +37,8 @@ pub struct TfrcOptions {
     /// Options for `loss_filter = "uddj"`; absent: those of the UDDJ-TFRC paper.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uddj: Option<UddjOptions>,
+    /// TCP whose mean rate the throughput equation yields.
+    pub equation: ThroughputEquation,
     /// Minimum `t_RTO` in the equation, up to 64s (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
     pub min_rto: Duration,
     /// Clock tick with `expert.t_rto = "tcp"`, above 0s and up to 1s (ns-2 `tcp_tick_`).
@@ -147,6 +149,17 @@ pub struct TfrcExpert {
     /// Whether each lost packet counts in a loss interval of at most two round trips, not only one loss event (RFC 4828
     /// section 3).
     pub short_intervals: bool,
+}
+
+/// TCP whose mean rate the throughput equation yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+pub enum ThroughputEquation {
+    /// The equation yields the rate of Reno (RFC 5348 section 3.1).
+    Reno,
+    /// The equation yields the rate of CUBIC: that of Reno or, if it is higher, that of RFC 9438 equation 5, with the
+    /// timeouts of RFC 5348. They differ where the window and the round trip are large.
+    Cubic,
 }
 
 /// Criterion by which two losses belong to one loss event.
@@ -265,6 +278,8 @@ pub enum InitialWindow {
     Bytes,
     /// The initial window is 4 packets of at most 1095 B, 3 of less than 2190 B, else 2 (ns-2 `rate_init_option_` 2).
     Packets,
+    /// The initial window is `min(10 MSS, max(2 MSS, 14600 B))` (RFC 6928), as in the TCPs of today.
+    Ten,
 }
 
 impl InitialWindow {
@@ -272,6 +287,7 @@ impl InitialWindow {
     pub(super) fn bytes(self, mss: f64) -> f64 {
         match self {
             Self::Bytes => f64::min(4.0 * mss, f64::max(2.0 * mss, 4380.0)),
+            Self::Ten => f64::min(10.0 * mss, f64::max(2.0 * mss, 14_600.0)),
             Self::Packets if mss <= 1095.0 => 4.0 * mss,
             Self::Packets if mss < 2190.0 => 3.0 * mss,
             Self::Packets => 2.0 * mss,
@@ -363,6 +379,9 @@ pub enum Pacing {
     /// Unused permissions are kept for a round trip (RFC 5348 section 4.6). If several packets are due per `t_gran`,
     /// they are sent together.
     Nominal,
+    /// As `nominal`, but every second packet is sent together with the one before, a gap early, if there are four or more
+    /// in a round trip. The bottleneck then queues one of both, so that a loss filter can see whether queues cause losses.
+    Pairs,
     /// A packet is due when a timer expires that the previous packet set; later rates do not change the timer. Reports
     /// in slow start and the nofeedback timer permit a packet immediately. One unused permission is kept (ns-2).
     Timer,
@@ -475,6 +494,7 @@ impl TfrcOptions {
             feedback: FeedbackClock::Timer,
             loss_filter: None,
             uddj: None,
+            equation: ThroughputEquation::Reno,
             min_rto: Duration::ZERO,
             tcp_tick: Duration::from_millis(100),
             increase: Increase::Jump,

@@ -12,6 +12,8 @@ use headway_units::{Duration, Instant};
 
 /// Tolerance of a wake-up at the nearest nanosecond.
 const WOKEN: Duration = Duration::from_nanos(1);
+/// Packets in a round trip from which on they are sent in pairs: a pair is at most half of them.
+const PAIR_RATE: f64 = 4.0;
 
 /// Parameters of the nominal times.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,8 @@ pub(crate) struct Pacer {
     /// Nominal time of the next packet, for rules in which later rates do not change it.
     next: Option<Fine>,
     last: Option<Instant>,
+    /// Whether the next packet is the second one of a pair.
+    is_second: bool,
     /// Time until which no timer of `t_gran` fires again; packets due before it are sent at it.
     rest: Option<Instant>,
     /// Time of the ticking timer for which a packet waits.
@@ -50,6 +54,7 @@ impl Pacer {
             nominal: None,
             next: None,
             last: None,
+            is_second: false,
             rest: None,
             timer: None,
         }
@@ -59,6 +64,8 @@ impl Pacer {
     pub(crate) fn due(&self, gap: Gap) -> Option<Instant> {
         let nominal = match self.rule {
             Pacing::Nominal | Pacing::Even => self.nominal?.after(gap.t_ipi * 1e9),
+            Pacing::Pairs if self.is_second && PAIR_RATE * gap.t_ipi <= gap.r.unwrap_or(0.0) => self.nominal?,
+            Pacing::Pairs => self.nominal?.after(gap.t_ipi * 1e9),
             Pacing::Timer | Pacing::Scheduled => self.next?,
         };
         let mut early = nominal.at;
@@ -66,7 +73,7 @@ impl Pacer {
             let t_delta = match self.rule {
                 // net/dccp/ccids/ccid3.h, `TFRC_T_DELTA`.
                 Pacing::Scheduled => self.t_gran / 2.0,
-                Pacing::Nominal | Pacing::Even | Pacing::Timer => {
+                Pacing::Nominal | Pacing::Pairs | Pacing::Even | Pacing::Timer => {
                     gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0
                 }
             };
@@ -107,13 +114,14 @@ impl Pacer {
         let start = Fine::at(now);
         let ns = gap.t_ipi * 1e9;
         match self.rule {
-            Pacing::Nominal | Pacing::Even => {
+            Pacing::Nominal | Pacing::Pairs | Pacing::Even => {
                 // Unused permissions older than a round trip are discarded; with even spacing, all are.
                 let kept = if self.rule == Pacing::Even { 0.0 } else { gap.r.unwrap_or(0.0) };
                 let oldest = now.checked_sub(Duration::from_secs_f64(kept)).unwrap_or(Instant::ZERO);
                 let nominal = self.nominal.map_or(start, |last| last.after(ns));
                 self.nominal = Some(if nominal.at + WOKEN < oldest { Fine::at(oldest) } else { nominal });
-                if self.rule == Pacing::Nominal && self.t_gran > 0.0 {
+                self.is_second = self.rule == Pacing::Pairs && !self.is_second;
+                if matches!(self.rule, Pacing::Nominal | Pacing::Pairs) && !self.is_second && self.t_gran > 0.0 {
                     // A rest of at most half a round trip loses no unused permissions.
                     self.rest = Some(now + Duration::from_secs_f64(self.t_gran.min(gap.r.unwrap_or(0.0) / 2.0)));
                 }
@@ -132,7 +140,7 @@ impl Pacer {
 
     /// Discards unused permissions: the next packet may be sent immediately, and later ones are spaced from it.
     pub(crate) fn restart(&mut self) {
-        (self.nominal, self.next) = (None, None);
+        (self.nominal, self.next, self.is_second) = (None, None, false);
     }
 
     /// Permits a packet immediately, with the timer rule.
@@ -198,6 +206,23 @@ mod tests {
         let gap = Gap { t_ipi: 1.0, r: None };
         pacer.on_send(Instant::ZERO, gap);
         assert_eq!(burst(&mut pacer, at(100.0), gap), 1);
+    }
+
+    /// Pairs have the rate of single packets: the second one is a gap early, and the next pair two gaps after the first.
+    /// Below four packets in a round trip all are single.
+    #[test]
+    fn pairs_keep_the_rate() {
+        let mut pacer = pacer(|o| o.pacing = Pacing::Pairs);
+        for (r, times) in [(0.04, [0, 0, 20, 20, 40, 40]), (0.039, [0, 10, 20, 30, 40, 50])] {
+            let gap = Gap { t_ipi: 0.01, r: Some(r) };
+            pacer.restart();
+            let mut now = at(1.0);
+            for millis in times {
+                now = pacer.due(gap).map_or(now, |due| due.max(now));
+                assert_eq!(now, at(1.0) + Duration::from_millis(millis), "{r}");
+                pacer.on_send(now, gap);
+            }
+        }
     }
 
     /// RFC 5348 section 8.3: with t_ipi 1 ms, R 100 ms and t_gran 10 ms, a packet may be sent 0.5 ms early.
