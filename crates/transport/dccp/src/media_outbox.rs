@@ -304,6 +304,10 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
         queue.discard_head(now, &mut |unsent| outcomes.unsent(unsent))
     }
 
+    fn has_outstanding(&self) -> bool {
+        !self.outstanding.is_empty()
+    }
+
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         let Self { queue, taken, outcomes, .. } = self;
         *taken = queue.dequeue(now, &mut |unsent| outcomes.unsent(unsent));

@@ -440,6 +440,22 @@ mod close {
         assert_eq!(client.events()[1..], [Event::Closed(Closed::NoAnswer(State::Closing))]);
     }
 
+    /// Section 8.3: a server answers a Close with a Reset and keeps no state. If the Reset is lost, it answers the next
+    /// Close with No Connection (section 8.3.1). This is a normal end, too.
+    #[test]
+    fn the_reset_for_a_close_is_lost() {
+        let mut client = Dialogue::open_client(&options());
+        let now = client.now();
+        client.connection().close(now);
+        client.recv(20, "Close 2 (1001)");
+        client.send(60, "Reset 1002 (2) 3", &[], b"");
+        assert_eq!(client.events()[1..], [Event::Closed(Closed::ByPeer(reset(ResetCode::CLOSED)))]);
+        // Without a Close, the peer has lost the connection.
+        let mut client = Dialogue::open_client(&options());
+        client.send(60, "Reset 1002 (1) 3", &[], b"");
+        assert_eq!(client.events()[1..], [Event::Closed(Closed::ByPeer(reset(ResetCode::NO_CONNECTION)))]);
+    }
+
     #[test]
     fn aborted() {
         let mut client = Dialogue::open_client(&options());

@@ -37,13 +37,16 @@ impl Call {
     fn new(ccid: u8, kind: &str, change: impl FnOnce(&mut SendQueueOptions), loses: fn(u64) -> bool) -> Self {
         let mut send_queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
         change(&mut send_queue);
-        let preset = ConnectionOptions::preset(Dialect::Rfc);
-        let options = ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], ..preset };
+        Self::with(&ConnectionOptions::preset(Dialect::Rfc), ccid, &send_queue, loses)
+    }
+
+    fn with(preset: &ConnectionOptions, ccid: u8, send_queue: &SendQueueOptions, loses: fn(u64) -> bool) -> Self {
+        let options = ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], ..preset.clone() };
         let (now, ports) = (Instant::from_secs(1), Ports { local: 50000, remote: 5004 });
         let mut call = Self {
             now,
             client: Connection::connect(now, &options, ports, SERVICE, Random::new(1, "client")),
-            outbox: MediaOutbox::new(&send_queue),
+            outbox: MediaOutbox::new(send_queue),
             listener: Listener::new(now, &options, &[SERVICE], Random::new(2, "server")),
             server: None,
             delay: Duration::from_millis(10),
@@ -341,4 +344,32 @@ fn a_discard_spends_the_permission_of_ccid_3() {
     };
     let (free, spends) = (wait_tenths_ms(false), wait_tenths_ms(true));
     assert!(free > 20 && (2 * free - spends).abs() <= 2, "{free} {spends}");
+}
+
+/// RFC 8985 section 7: no later packets show the loss of the last ones, so probes ask for it. All datagrams arrive, whichever
+/// of the last four of ten are lost, and also if the first one that is sent again is lost. The probes then end.
+#[test]
+fn tail_probes_find_the_loss_of_the_last_datagrams() {
+    let mut send_queue = SendQueueOptions::preset("sure-first", Dialect::Rfc).unwrap();
+    send_queue.rules.resend = true;
+    let cases: [fn(u64) -> bool; 5] =
+        [|_| false, |n| n == 10, |n| n == 9, |n| matches!(n, 7..=10), |n| matches!(n, 10 | 11)];
+    let preset = ConnectionOptions { keep_alive: None, ..ConnectionOptions::real() };
+    for ccid in [2, 3, 250] {
+        for (case, loses) in cases.into_iter().enumerate() {
+            let mut call = Call::with(&preset, ccid, &send_queue, loses);
+            for name in 1..=10 {
+                call.push(name, MediaKind::Data, 1000, 60_000);
+            }
+            call.run(Duration::from_secs(10));
+            let mut names: Vec<u16> =
+                call.delivered.iter().map(|data| u16::from_be_bytes([data[0], data[1]])).collect();
+            names.sort_unstable();
+            assert_eq!(names, (1..=10).collect::<Vec<u16>>(), "CCID {ccid}, case {case}");
+            assert!(call.given_up().is_empty() && !call.outbox.has_outstanding(), "CCID {ccid}, case {case}");
+            let sent = call.sent;
+            call.run(Duration::from_secs(10));
+            assert_eq!(call.sent, sent, "CCID {ccid}, case {case}: no probes without outstanding datagrams");
+        }
+    }
 }

@@ -159,6 +159,9 @@ impl Outbox for ConnectionOutbox {
         self.queue.too_large();
         self.report_fates();
     }
+    fn has_outstanding(&self) -> bool {
+        self.queue.has_outstanding()
+    }
     fn packet_handled(&mut self, now: Instant, connection: &mut Connection) {
         self.queue.packet_handled(now, connection);
         self.timer_expired(now, connection);

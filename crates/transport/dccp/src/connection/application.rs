@@ -107,6 +107,10 @@ impl Connection {
         })
     }
 
+    pub(crate) const fn has_sent_data(&self) -> bool {
+        self.counters.sent_data_packets > 0
+    }
+
     /// Probes the peer: the next packet from [`poll_transmit`](Self::poll_transmit) is a Sync, and its SyncAck causes
     /// [`Event::ProbeAnswered`] with the number returned here. `None` unless the connection is OPEN.
     ///

@@ -53,6 +53,7 @@ mod seen;
 mod state;
 mod steps;
 mod sync_probes;
+mod tail_probe;
 mod timers;
 mod timing;
 mod transitions;
@@ -85,6 +86,7 @@ use running::Running;
 use seen::Seen;
 use std::sync::Arc;
 use sync_probes::SyncProbes;
+use tail_probe::TailProbe;
 use timers::Timers;
 use transitions::{Cause, Machine};
 use windows::SeqWindows;
@@ -118,6 +120,7 @@ pub struct Connection {
     acknowledge: Acknowledge,
     mtu: PathMtu,
     sync_probes: SyncProbes,
+    tail_probe: TailProbe,
     delays: Delays,
     we_stopped: bool,
     /// Number of packets without data sent just before the next one.
@@ -173,6 +176,7 @@ impl Connection {
             acknowledge: Acknowledge::new(now),
             mtu,
             sync_probes: SyncProbes::default(),
+            tail_probe: TailProbe::default(),
             delays: Delays::new(options.one_way_delays),
             we_stopped: false,
             ndp_run: 0,

@@ -131,7 +131,8 @@ pub struct ConnectionExpert {
     pub report_gap: Option<Duration>,
     /// Age at which unacknowledged data is acknowledged with an Ack Vector, if the peer uses those,
     /// 1ms to 64s and at least two round trips; absent: never. A receiver under CCID 3 or 4 reports
-    /// when the next packet arrives, so that the last packets would stay unreported.
+    /// when the next packet arrives, so that the last packets would stay unreported. A sender whose last datagrams have no
+    /// outcome after two round trips, and twice this time, asks for it with three Syncs.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub tail_ack: Option<Duration>,
     /// Size of the headers of IP, and of UDP if used: 20, 28, 40 or 48 bytes.

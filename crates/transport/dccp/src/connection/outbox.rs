@@ -41,6 +41,12 @@ pub trait Outbox {
     /// Records that the datagram [taken](Self::take) last was discarded, because it exceeds any packet.
     fn too_large(&mut self) {}
 
+    /// Returns whether the outcome of a datagram in flight is unknown and of interest: the connection then
+    /// [probes](super::ConnectionExpert::tail_ack) for the loss of the last ones.
+    fn has_outstanding(&self) -> bool {
+        false
+    }
+
     /// Called by drivers, such as [`Endpoint`](crate::Endpoint), after the connection has
     /// [handled](Connection::handle) a packet. A round-trip sample or arrivals may be available.
     fn packet_handled(&mut self, _now: Instant, _connection: &mut Connection) {}
@@ -76,6 +82,9 @@ impl<O: Outbox> Outbox for Option<O> {
         if let Some(outbox) = self {
             outbox.too_large();
         }
+    }
+    fn has_outstanding(&self) -> bool {
+        self.as_ref().is_some_and(Outbox::has_outstanding)
     }
     fn packet_handled(&mut self, now: Instant, connection: &mut Connection) {
         if let Some(outbox) = self {

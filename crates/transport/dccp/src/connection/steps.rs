@@ -208,7 +208,12 @@ impl Connection {
 
     /// Step 9: a Reset ends the connection. This endpoint holds TIMEWAIT.
     fn step_9_process_reset(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
-        if let Body::Reset { reset, .. } = packet.body {
+        if let Body::Reset { mut reset, .. } = packet.body {
+            // A peer that has answered a Close keeps no state (section 8.3). If its Reset was lost, it answers the next
+            // Close as a host without this connection.
+            if self.machine.state() == State::Closing && reset.code == ResetCode::NO_CONNECTION {
+                reset.code = ResetCode::CLOSED;
+            }
             if self.go(Cause::RcvReset) {
                 self.enter_time_wait(now, reset);
             }
@@ -332,7 +337,13 @@ impl Connection {
     /// Step 15: answers a Sync with a SyncAck. The answer to our padded Sync confirms the path MTU.
     fn step_15_process_sync(&mut self, packet: &Packet<'_>) {
         match packet.body {
-            Body::Sync { .. } => self.pending.push(Control::SyncAck { ack: packet.seq }),
+            Body::Sync { .. } => {
+                self.pending.push(Control::SyncAck { ack: packet.seq });
+                // It may probe for the loss of the last data, which only an Ack Vector reports.
+                if self.options.expert.tail_ack.is_some() && self.agreed.we_send_vectors {
+                    self.pending.schedule(Due::Ack);
+                }
+            }
             Body::SyncAck { ack } => match self.mtu.on_sync_ack(ack) {
                 Some(changed) => {
                     if changed {

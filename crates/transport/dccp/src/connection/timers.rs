@@ -20,6 +20,8 @@ pub(crate) enum Timer {
     DelayedAck,
     /// Acknowledges data that no acknowledgement has covered.
     TailAck,
+    /// Probes for the loss of the last datagrams.
+    TailProbe,
     /// Permits the next packet, or calls the controller of our data.
     Sender,
     /// Calls the controller of the peer's data.
@@ -34,7 +36,7 @@ pub(crate) enum Timer {
 
 impl Timer {
     /// All timers, in the order in which simultaneous ones fire.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Request,
         Self::GiveUp,
         Self::PartOpen,
@@ -43,6 +45,7 @@ impl Timer {
         Self::Change,
         Self::DelayedAck,
         Self::TailAck,
+        Self::TailProbe,
         Self::Sender,
         Self::Receiver,
         Self::Idle,

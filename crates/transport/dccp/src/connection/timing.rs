@@ -49,6 +49,7 @@ impl Connection {
             }
             Timer::DelayedAck => self.pending.schedule(Due::Ack),
             Timer::TailAck => self.on_tail(now),
+            Timer::TailProbe => self.on_tail_probe(now),
             Timer::Sender => {
                 if self.forward.handle_timeout(now) {
                     // The window may now be smaller than the ratio, so that no acknowledgement would be sent.
@@ -87,6 +88,32 @@ impl Connection {
             self.timers.set(Timer::TailAck, until);
         } else {
             self.pending.schedule(Due::Ack);
+        }
+    }
+
+    /// Starts the wait for a probe of the last datagram, which is sent now.
+    pub(super) fn await_tail_probe(&mut self, now: Instant) {
+        if let Some(wait) = self.tail_probe_wait().filter(|_| self.agreed.peer_sends_vectors) {
+            self.tail_probe.on_data(now);
+            if !self.timers.is_running(Timer::TailProbe) {
+                self.timers.set(Timer::TailProbe, now + wait);
+            }
+        }
+    }
+
+    /// Returns the wait for the first probe: two round trips (RFC 8985 section 7.2), and as long as acknowledgements may
+    /// be delayed by both ends.
+    pub(super) fn tail_probe_wait(&self) -> Option<Duration> {
+        self.options.expert.tail_ack.map(|longest| (self.rtt() * 2).max(longest * 2))
+    }
+
+    fn on_tail_probe(&mut self, now: Instant) {
+        let Some(wait) = self.tail_probe_wait() else { return };
+        let at = self.tail_probe.at(wait);
+        if at > now {
+            self.timers.set(Timer::TailProbe, at);
+        } else {
+            self.tail_probe.expire();
         }
     }
 

@@ -7,6 +7,7 @@ use super::outbox::{NoData, Outbox};
 use super::packing::OnDatagram;
 use super::pending::{Control, Due};
 use super::state::State;
+use super::tail_probe::SYNCS;
 use super::timers::Timer;
 use crate::{Body, CcVal, CsCov, DeliveryOrder, OptionArea, Packet, PacketType, crc32c};
 use headway_rate::{Next, Stamp};
@@ -226,7 +227,7 @@ impl Connection {
             if due {
                 return Some(Plan::bare(Body::Ack { ack }));
             }
-            return self.plan_mtu_probe(ack);
+            return self.plan_tail_probe(now, outbox, ack).or_else(|| self.plan_mtu_probe(ack));
         };
         let source = Source::Outbox(len);
         let room = self.mtu.packet().saturating_sub(PacketType::DataAck.header_len(true) + len);
@@ -254,6 +255,18 @@ impl Connection {
         if self.mtu.on_data(now, self.rtt(), seq, packet) && !self.mtu.is_probing() {
             self.timers.stop(Timer::MtuProbe);
         }
+    }
+
+    /// Returns the first Sync of a due probe for the loss of the last datagrams. The others follow it.
+    fn plan_tail_probe(&mut self, now: Instant, outbox: &mut impl Outbox, ack: Seq48) -> Option<Plan> {
+        if !self.tail_probe.take_due() || !outbox.has_outstanding() || outbox.next_len(now).is_some() {
+            return None;
+        }
+        self.tail_probe.on_probe(now);
+        let wait = self.tail_probe_wait()?;
+        self.timers.set(Timer::TailProbe, self.tail_probe.at(wait));
+        (1..SYNCS).for_each(|_| self.pending.push(Control::Sync { ack }));
+        Some(Plan::bare(Body::Sync { ack }))
     }
 
     /// Returns the next probe of the path MTU, a padded Sync, if one is due.
@@ -300,6 +313,7 @@ impl Connection {
         if let Some(bytes) = data {
             self.counters.sent_data_packets += 1;
             self.counters.sent_data += bytes.count();
+            self.await_tail_probe(now);
         }
         if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
             self.acknowledge.on_sent(now, !matches!(kind, PacketType::Sync | PacketType::SyncAck));

@@ -95,11 +95,14 @@ struct Entry<O> {
     in_time_wait: bool,
     /// The program has received its first event.
     announced: bool,
+    /// A datagram was sent. Its size changes the allowed rate, which the outbox then reads.
+    has_sent_data: bool,
 }
 
 impl<O> Entry<O> {
     const fn new(connection: Box<Connection>, outbox: O, path: Path) -> Self {
-        Self { connection, outbox, path, ready: false, eventful: false, in_time_wait: false, announced: true }
+        let (ready, eventful, in_time_wait, has_sent_data) = (false, false, false, false);
+        Self { connection, outbox, path, ready, eventful, in_time_wait, announced: true, has_sent_data }
     }
     fn has_events(&self) -> bool {
         !self.announced || self.connection.has_events()

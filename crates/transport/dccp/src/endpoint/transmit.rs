@@ -90,6 +90,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         while let Some(index) = self.ready.pop_front() {
             let Some(entry) = self.slots.get_mut(index) else { continue };
             let (transmit, more) = entry.fill(now, buffer, self.options.segments, &mut self.waiting);
+            entry.read_first_rate(now);
             if more {
                 self.ready.push_back(index);
             } else {
@@ -105,6 +106,13 @@ impl<O: Outbox + Default> Endpoint<O> {
 }
 
 impl<O: Outbox> Entry<O> {
+    fn read_first_rate(&mut self, now: Instant) {
+        if !self.has_sent_data && self.connection.has_sent_data() {
+            self.has_sent_data = true;
+            self.outbox.timer_expired(now, &self.connection);
+        }
+    }
+
     fn fill(
         &mut self,
         now: Instant,

@@ -128,6 +128,12 @@ impl<P> Outstanding<P> {
         }
     }
 
+    /// Returns whether each packet has its fate.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     /// Removes and returns all packets, which are not known to be received or lost, oldest first. For the end of a
     /// connection, when no more reports are expected.
     pub fn drain(&mut self) -> impl Iterator<Item = P> + '_ {
