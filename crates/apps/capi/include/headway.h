@@ -273,8 +273,9 @@ HeadwayCode headway_options_insecure(HeadwayOptions **options);
 // Frees options. Endpoints that were opened with them keep a copy. Null is ignored.
 void headway_options_free(HeadwayOptions *options);
 
-// Selects the rate controller of both directions by its name in scenarios, such as "tfrc" (the default). Both ends
-// must select the same experimental controller; "tfrc", "tcp-like" and "tfrc-sp" are not experimental.
+// Selects the rate controller of both directions by its name in scenarios. The default is "tfrc-filtered" or, if the
+// peer does not accept it, "tfrc", "tcp-like" or "tfrc-sp". All others are experimental, and both ends must select the
+// same.
 HeadwayCode headway_options_set_controller(HeadwayOptions *options,
                                            const char *name);
 

@@ -107,7 +107,7 @@ fn a_file_arrives_unchanged() {
         let received = last(&lines);
         assert_eq!(received["received_bytes"], 100_001);
         assert_eq!(received["received_packets"], sent["sent_packets"]);
-        assert_eq!((&sent["kind"], &sent["lost_packets"]["channel"]), (&"tfrc".into(), &0.into()));
+        assert_eq!((&sent["kind"], &sent["lost_packets"]["channel"]), (&"tfrc-filtered".into(), &0.into()));
         assert_eq!(sent["send_queue"]["data"]["written_packets"], sent["sent_packets"]);
     }
 }
@@ -475,7 +475,8 @@ fn the_controller_is_the_one_on_which_both_ends_agree() {
     for (number, receives, sends, kind) in [
         (0, &[][..], &["--controller", "tcp-like"][..], "tcp-like"),
         (1, &["--controller", "tcp-like"], &[], "tcp-like"),
-        (2, &[], &[], "tfrc"),
+        (2, &[], &[], "tfrc-filtered"),
+        (3, &["--controller", "tfrc"], &[], "tfrc"),
     ] {
         let record = folder.path().join(number.to_string()).display().to_string();
         let mut receiver = Receiver::new(&[&["--insecure", "--once", "--record", &record], receives].concat());
@@ -496,7 +497,10 @@ fn the_controller_is_the_one_on_which_both_ends_agree() {
     }
     let help = text(&headway(&["recv", "--help"]).output().unwrap().stdout);
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("[default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts]"), "{help}");
+    assert!(
+        help.contains("[default: the first of tfrc-filtered, tfrc, tcp-like and tfrc-sp that the peer accepts]"),
+        "{help}"
+    );
 }
 
 /// RAP is an experimental controller with CCID 254.

@@ -18,6 +18,8 @@ impl Ccid {
     pub const TFRC: Self = Self(3);
     /// TFRC for small packets (RFC 5622).
     pub const TFRC_SP: Self = Self(4);
+    /// TFRC with a loss filter, an experiment of Headway.
+    pub const TFRC_FILTERED: Self = Self(250);
 
     /// Returns whether the number is experimental: 248 to 254 (RFC 4340 section 19.5).
     #[must_use]

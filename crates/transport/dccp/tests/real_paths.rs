@@ -63,7 +63,7 @@ fn pairs(preset: fn() -> ConnectionOptions) -> [[ConnectionOptions; 2]; 2] {
     [[preset(), preset()], [preset(), ConnectionOptions::preset(Dialect::Rfc)]]
 }
 
-/// TFRC is used, each datagram has an outcome, including the last, and the larger path MTU is
+/// TFRC with the guarded filter is used, each datagram has an outcome, including the last, and the larger path MTU is
 /// found, whether or not the peer uses the preset.
 #[test]
 fn a_call() {
@@ -73,7 +73,7 @@ fn a_call() {
             call.run(Duration::from_secs(2));
             let status = call.client().status();
             // Section 6.3.1: the server's preferred common value.
-            let ccid = if both { Ccid::TFRC } else { Ccid::TCP_LIKE };
+            let ccid = if both { Ccid::TFRC_FILTERED } else { Ccid::TCP_LIKE };
             assert_eq!((status.send_ccid, status.state), (ccid, State::Open));
             assert_eq!(call.client().feature_values(Feature::SEND_ACK_VECTOR).unwrap()[1], 1);
             for _ in 0..500 {

@@ -163,9 +163,10 @@ impl Options {
         Ok(self)
     }
 
-    /// Selects the controller of both directions by its name in scenarios. The default is `tfrc`. Controllers
-    /// without a CCID of an RFC (`none`, `udpm`, `spacing`, ...) are experimental, and both ends must select the same.
-    /// `none` and `spacing-fixed` count as the same, and so do `scream2`, `gcc` and `prague`.
+    /// Selects the controller of both directions by its name in scenarios. The default is `tfrc-filtered` or, if the
+    /// peer does not accept it, `tfrc`, `tcp-like` or `tfrc-sp`. All others (`none`, `udpm`, `spacing`, ...) are
+    /// experimental, and both ends must select the same. `none` and `spacing-fixed` count as the same, and so do
+    /// `scream2`, `gcc` and `prague`.
     ///
     /// # Errors
     ///

@@ -61,9 +61,9 @@ impl Spacing {
 }
 
 impl Options {
-    /// Makes the receiver count only congestion losses, by this filter. Both ends need the controller
-    /// `tfrc-filtered` (CCID 250). Each end filters the data it receives and may use its own filter. `uddj`: the
-    /// options of [`LossFilterKind::Uddj`].
+    /// Makes the receiver count only congestion losses, by this filter; the default is [`LossFilterKind::Guarded`]. Both
+    /// ends need the controller `tfrc-filtered` (CCID 250), which is the default. Each end filters the data it receives
+    /// and may use its own filter. `uddj`: the options of [`LossFilterKind::Uddj`].
     ///
     /// # Errors
     /// If an option is out of range, or the filter is [`LossFilterKind::Oracle`]: no packet reports the losses of
@@ -74,8 +74,11 @@ impl Options {
                            expected another filter";
             return Err(OptionError::new("loss_filter", message));
         }
-        let preset = TfrcOptions::preset(Dialect::default());
-        let tfrc = TfrcOptions { loss_filter: Some(filter), uddj, ..preset };
+        let ControllerOptions::TfrcFiltered(TfrcFilteredOptions(usual)) = self.controller_options("tfrc-filtered")?
+        else {
+            return Err(OptionError::new("controller", "its options are not those of tfrc-filtered"));
+        };
+        let tfrc = TfrcOptions { loss_filter: Some(filter), uddj, ..usual };
         tfrc.check()?;
         self.with_controller_options(ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)))
     }
@@ -100,10 +103,9 @@ mod tests {
     use headway_units::Rate;
 
     fn controller(options: &Options) -> &ControllerOptions {
-        let [row] = &options.connection.controllers[..] else { panic!("one controller") };
-        assert_eq!(options.connection.send_ccids, [row.ccid.0]);
-        assert_eq!(options.connection.receive_ccids, [row.ccid.0]);
-        &row.controller
+        let [ccid] = options.connection.send_ccids[..] else { panic!("one CCID") };
+        assert_eq!(options.connection.receive_ccids, [ccid]);
+        &options.connection.controllers.iter().find(|row| row.ccid.0 == ccid).unwrap().controller
     }
 
     /// UDDJ-TFRC, "future work": an implementation on a network. Every filter that needs only a receiver runs over

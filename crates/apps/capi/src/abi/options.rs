@@ -48,8 +48,9 @@ pub extern "C" fn headway_options_free(options: Option<Box<HeadwayOptions>>) {
     });
 }
 
-/// Selects the rate controller of both directions by its name in scenarios, such as "tfrc" (the default). Both ends
-/// must select the same experimental controller; "tfrc", "tcp-like" and "tfrc-sp" are not experimental.
+/// Selects the rate controller of both directions by its name in scenarios. The default is "tfrc-filtered" or, if the
+/// peer does not accept it, "tfrc", "tcp-like" or "tfrc-sp". All others are experimental, and both ends must select the
+/// same.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_options_set_controller(
     options: Option<&mut HeadwayOptions>,

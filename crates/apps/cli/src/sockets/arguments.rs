@@ -19,13 +19,14 @@ pub(crate) struct EndpointOptions {
     /// Disable DTLS. On-path attackers can then read and forge packets. Both endpoints must set this option.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// Rate controller of the connection. tfrc: smooth rate of the TCP throughput equation. tcp-like: congestion window
-    /// as in TCP with SACK. tfrc-sp: tfrc for small packets. Experimental controllers, which both endpoints must set:
-    /// scream2, nada, gcc and prague (SCReAM v2, NADA of RFC 8698, Google Congestion Control and Prague, for live media),
-    /// udpm (the receiver chooses one of several rates), rap (additive increase and multiplicative decrease of the
-    /// rate), spacing, spacing-fixed and spacing-equation (see --spacing), tfrc-filtered (see --loss-filter), and none
-    /// (no rate control). KEY=VALUE sets a key that the controller has in a scenario, such as `udpm,levels=5` for five
-    /// rates [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
+    /// Rate controller of the connection. tfrc-filtered: smooth rate of the TCP throughput equation; losses count only
+    /// if the loss filter of the receiver attributes them to congestion (see --loss-filter). tfrc: the same, and all
+    /// losses count. tcp-like: congestion window as in TCP with SACK. tfrc-sp: tfrc for small packets. Experimental
+    /// controllers, which both endpoints must set: scream2, nada, gcc and prague (SCReAM v2, NADA of RFC 8698, Google
+    /// Congestion Control and Prague, for live media), udpm (the receiver chooses one of several rates), rap (additive
+    /// increase and multiplicative decrease of the rate), spacing, spacing-fixed and spacing-equation (see --spacing),
+    /// and none (no rate control). KEY=VALUE sets a key that the controller has in a scenario, such as `udpm,levels=5`
+    /// for five rates [default: the first of tfrc-filtered, tfrc, tcp-like and tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// Transmission rate of the network interface of this host, such as 100Mbps. The controllers spacing and
@@ -37,8 +38,8 @@ pub(crate) struct EndpointOptions {
     /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: the part of
     /// the losses that longer queues or higher sending rates explain. zigzag: losses after which the one-way delay is
     /// not short. mbiaz: losses that the time between arrivals does not explain. spike: losses while one-way delays are
-    /// long. This option selects the controller tfrc-filtered, which the peer must select, too, with --controller
-    /// tfrc-filtered or --loss-filter [default: no filter; every loss reduces the rate].
+    /// long. This option selects the controller tfrc-filtered, which the peer accepts unless it has another
+    /// --controller [default: guarded].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
     pub(crate) loss_filter: Option<String>,
     /// Gap between the packets that this endpoint sends. fixed: a constant gap, 1ms unless the key `spacing` sets
@@ -154,8 +155,7 @@ pub(crate) struct SendOptions {
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
     /// Send a file as fast as the controller allows. A live encoder writes to --stdin or --udp instead. A file of
-    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are sent again, except the
-    /// last three: see --queue.
+    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are sent again: see --queue.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571).

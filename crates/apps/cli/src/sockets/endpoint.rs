@@ -63,7 +63,7 @@ impl EndpointOptions {
             (Some(_), _) => "tfrc-filtered",
             (None, Some(text)) => controller_of_spacing(text),
             (None, None) => {
-                self.controller.as_deref().and_then(|text| text.split(',').next()).map_or("tfrc", str::trim)
+                self.controller.as_deref().and_then(|text| text.split(',').next()).map_or("tfrc-filtered", str::trim)
             }
         }
     }

@@ -85,9 +85,11 @@ fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)], allowed: fn(T) -> b
     })
 }
 
-/// Sets keys of the only controller of these options.
+/// Sets keys of the only controller that these options propose.
 fn set(mut options: Options, keys: Vec<Pair<'_>>) -> Result<Options, String> {
-    if let Some(row) = options.connection.controllers.first_mut().filter(|_| !keys.is_empty()) {
+    let ccid = options.connection.send_ccids.first().copied();
+    let mut rows = options.connection.controllers.iter_mut();
+    if let Some(row) = rows.find(|row| Some(row.ccid.0) == ccid).filter(|_| !keys.is_empty()) {
         row.controller = with_keys(&row.controller, keys)?;
     }
     Ok(options)
@@ -100,7 +102,8 @@ mod tests {
 
     fn controller(options: Result<Options, Failure>) -> Result<Value, String> {
         let options = options.map_err(|error| error.to_string())?;
-        let [row] = &options.connection.controllers[..] else { panic!("one controller") };
+        let [ccid] = options.connection.send_ccids[..] else { panic!("one CCID") };
+        let row = options.connection.controllers.iter().find(|row| row.ccid.0 == ccid).unwrap();
         Ok(serde_json::to_value(&row.controller).unwrap())
     }
 

@@ -1,13 +1,31 @@
 //! Presets for real paths. Dialects are for comparisons: initial values of RFC 4340, ns-2 and Linux.
 
 use super::options::{ConnectionExpert, ConnectionOptions};
-use headway_rate::{ControllerOptions, Nofeedback, TfrcSpOptions};
+use crate::ccid::CcidController;
+use crate::feature::Ccid;
+use headway_rate::{
+    ControllerOptions, InitialWindow, Nofeedback, Pacing, TfrcFilteredOptions, TfrcOptions, TfrcSpOptions,
+    ThroughputEquation,
+};
 use headway_units::{Dialect, Duration, Options};
 
+/// CCIDs for real paths, the most preferred first.
+const PREFERRED: [u8; 4] = [Ccid::TFRC_FILTERED.0, Ccid::TFRC.0, Ccid::TCP_LIKE.0, Ccid::TFRC_SP.0];
+
+const fn suit_real_paths(tfrc: &mut TfrcOptions) {
+    tfrc.nofeedback = Nofeedback::FourRttBounded;
+    tfrc.expert.t_gran = Duration::from_micros(100);
+}
+
 impl ConnectionOptions {
-    /// Returns options for a program on real paths. TFRC is preferred, and its receivers also report which packets
-    /// arrived.
+    /// Returns options for a program on real paths. TFRC is preferred, with the guarded loss filter if the peer has it,
+    /// and its receivers also report which packets arrived.
     ///
+    /// - **CCID 250**, an experimental number (RFC 4340 section 19.5), comes before CCID 3. It is TFRC with the guarded
+    ///   filter, which ignores losses that no queue explains. Packets are sent in pairs, so that the bottleneck queues one
+    ///   of both and the filter can compare. The rate is that of CUBIC (RFC 9438) and the initial window 10 packets (RFC
+    ///   6928), so that flows are as strong as the TCPs of today. A peer that does not know CCID 250 gets CCID 3 of RFC
+    ///   4342.
     /// - **Sequence Window of 16,384** from the first packet on. A burst of losses may cover three quarters of it (RFC
     ///   4340 section 7.5.1): 1.2 s at 10,000 packets per second. The round trip may reach 1.6 s before
     ///   acknowledgements become invalid. With the initial 100, a short overflow of a socket buffer desynchronizes the
@@ -29,8 +47,8 @@ impl ConnectionOptions {
     pub fn real() -> Self {
         let preset = Self::preset(Dialect::default());
         let mut options = Self {
-            send_ccids: vec![3, 2, 4],
-            receive_ccids: vec![3, 2, 4],
+            send_ccids: PREFERRED.to_vec(),
+            receive_ccids: PREFERRED.to_vec(),
             sequence_window: 1 << 14,
             idle_give_up: Some(Duration::from_secs(45)),
             keep_alive: Some(Duration::from_secs(15)),
@@ -46,12 +64,17 @@ impl ConnectionOptions {
             },
             ..preset
         };
+        let filtered = TfrcFilteredOptions::preset(Dialect::default());
+        options.controllers.push(CcidController::new(Ccid::TFRC_FILTERED, ControllerOptions::TfrcFiltered(filtered)));
         for row in &mut options.controllers {
             row.ack_vectors = true;
             match &mut row.controller {
-                ControllerOptions::Tfrc(tfrc) | ControllerOptions::TfrcSp(TfrcSpOptions(tfrc)) => {
-                    tfrc.nofeedback = Nofeedback::FourRttBounded;
-                    tfrc.expert.t_gran = Duration::from_micros(100);
+                ControllerOptions::Tfrc(tfrc) | ControllerOptions::TfrcSp(TfrcSpOptions(tfrc)) => suit_real_paths(tfrc),
+                ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)) => {
+                    suit_real_paths(tfrc);
+                    tfrc.equation = ThroughputEquation::Cubic;
+                    tfrc.expert.initial_window = InitialWindow::Ten;
+                    tfrc.expert.pacing = Pacing::Pairs;
                 }
                 _ => {}
             }
