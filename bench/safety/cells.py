@@ -10,7 +10,7 @@ RENO, CUBIC, BBR = 'kind = "tcp-reno"', 'kind = "tcp-cubic"', 'kind = "tcp-bbr"'
 # real networks. CUBIC and BBR v3 show what is deployed.
 REAL = 'nofeedback = "four-rtt-bounded", expert = { t_gran = "100us"'
 CANDIDATES = {
-    "guarded": f'kind = "dccp", ccid = 250, controller = {{ equation = "cubic", {REAL}, initial_window = "ten", pacing = "pairs" }} }}',
+    "guarded": f'kind = "dccp", ccid = 250, controller = {{ {REAL}, initial_window = "ten", pacing = "pairs" }} }}',
     "TFRC": f'kind = "dccp", ccid = 3, controller = {{ {REAL} }} }}',
     "CUBIC": CUBIC,
     "BBR v3": BBR,

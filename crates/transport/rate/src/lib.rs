@@ -62,7 +62,7 @@ pub use tcp_like::{
 pub use tfrc::{
     CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
     OpenInterval, Paced, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcExpert, TfrcOptions,
-    TfrcReceiver, TfrcSender, ThroughputEquation,
+    TfrcReceiver, TfrcSender,
 };
 pub use tfrc_filtered::TfrcFilteredOptions;
 pub use tfrc_sp::TfrcSpOptions;

@@ -5,7 +5,6 @@ use crate::ccid::CcidController;
 use crate::feature::Ccid;
 use headway_rate::{
     ControllerOptions, InitialWindow, Nofeedback, Pacing, TfrcFilteredOptions, TfrcOptions, TfrcSpOptions,
-    ThroughputEquation,
 };
 use headway_units::{Dialect, Duration, Options};
 
@@ -23,9 +22,8 @@ impl ConnectionOptions {
     ///
     /// - **CCID 250**, an experimental number (RFC 4340 section 19.5), comes before CCID 3. It is TFRC with the guarded
     ///   filter, which ignores losses that no queue explains. Packets are sent in pairs, so that the bottleneck queues one
-    ///   of both and the filter can compare. The rate is that of CUBIC (RFC 9438) and the initial window 10 packets (RFC
-    ///   6928), so that flows are as strong as the TCPs of today. A peer that does not know CCID 250 gets CCID 3 of RFC
-    ///   4342.
+    ///   of both and the filter can compare. The initial window is 10 packets (RFC 6928), as in the TCPs of today. A peer
+    ///   that does not know CCID 250 gets CCID 3 of RFC 4342.
     /// - **Sequence Window of 16,384** from the first packet on. A burst of losses may cover three quarters of it (RFC
     ///   4340 section 7.5.1): 1.2 s at 10,000 packets per second. The round trip may reach 1.6 s before
     ///   acknowledgements become invalid. With the initial 100, a short overflow of a socket buffer desynchronizes the
@@ -72,7 +70,6 @@ impl ConnectionOptions {
                 ControllerOptions::Tfrc(tfrc) | ControllerOptions::TfrcSp(TfrcSpOptions(tfrc)) => suit_real_paths(tfrc),
                 ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)) => {
                     suit_real_paths(tfrc);
-                    tfrc.equation = ThroughputEquation::Cubic;
                     tfrc.expert.initial_window = InitialWindow::Ten;
                     tfrc.expert.pacing = Pacing::Pairs;
                 }

@@ -7,14 +7,8 @@
 //! ```
 //! s in bytes, R and t_RTO in seconds, X_Bps in bytes per second, p the loss event rate from 0 to 1; one
 //! acknowledgement per packet (b = 1).
-//!
-//! This is the rate of Reno. CUBIC sends more where the window and the round trip are large. Its mean window in packets is
-//! `(C (3 + beta) / (4 (1 - beta)) (R / p)^3)^(1/4)` (RFC 9438 equation 5), with C = 0.4 and beta = 0.7.
 
-use super::options::{TfrcOptions, ThroughputEquation};
-
-/// `(C (3 + beta) / (4 (1 - beta)))^(1/4)` of RFC 9438 with C = 0.4 packets/s^3 and beta = 0.7.
-const CUBIC: f64 = 1.053_828_931_372_250_2;
+use super::options::TfrcOptions;
 
 /// Throughput equation with its optional variants.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +16,6 @@ pub(crate) struct Equation {
     /// Whether `3 sqrt(3p/8)` is limited to 1.
     bounded: bool,
     tabled: bool,
-    /// Whether the result is at least the rate of CUBIC.
-    cubic: bool,
     /// Maximum result, in bytes/s.
     max: f64,
 }
@@ -33,7 +25,6 @@ impl Equation {
         Self {
             bounded: options.expert.bounded_timeout_term,
             tabled: options.expert.tabled_equation,
-            cubic: options.equation == ThroughputEquation::Cubic,
             max: options.expert.max_rate.map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64 / 8.0),
         }
     }
@@ -48,11 +39,7 @@ impl Equation {
         if self.bounded {
             timeouts = timeouts.min(1.0);
         }
-        let mut without_timeouts = r * (2.0 * p / 3.0).sqrt();
-        if self.cubic {
-            without_timeouts = without_timeouts.min((r * p * p * p).sqrt().sqrt() / CUBIC);
-        }
-        let per_packet = without_timeouts + t_rto * timeouts * p * (1.0 + 32.0 * p * p);
+        let per_packet = r * (2.0 * p / 3.0).sqrt() + t_rto * timeouts * p * (1.0 + 32.0 * p * p);
         if per_packet > 0.0 { (s / per_packet).min(self.max) } else { self.max }
     }
 

@@ -31,7 +31,6 @@ pub use context::TfrcContext;
 pub use options::{
     CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
     OpenInterval, Paced, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcExpert, TfrcOptions,
-    ThroughputEquation,
 };
 pub use receiver::TfrcReceiver;
 pub use sender::TfrcSender;

@@ -37,8 +37,6 @@ pub struct TfrcOptions {
     /// Options for `loss_filter = "uddj"`; absent: those of the UDDJ-TFRC paper.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uddj: Option<UddjOptions>,
-    /// TCP whose mean rate the throughput equation yields.
-    pub equation: ThroughputEquation,
     /// Minimum `t_RTO` in the equation, up to 64s (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
     pub min_rto: Duration,
     /// Clock tick with `expert.t_rto = "tcp"`, above 0s and up to 1s (ns-2 `tcp_tick_`).
@@ -149,17 +147,6 @@ pub struct TfrcExpert {
     /// Whether each lost packet counts in a loss interval of at most two round trips, not only one loss event (RFC 4828
     /// section 3).
     pub short_intervals: bool,
-}
-
-/// TCP whose mean rate the throughput equation yields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
-pub enum ThroughputEquation {
-    /// The equation yields the rate of Reno (RFC 5348 section 3.1).
-    Reno,
-    /// The equation yields the rate of CUBIC: that of Reno or, if it is higher, that of RFC 9438 equation 5, with the
-    /// timeouts of RFC 5348. They differ where the window and the round trip are large.
-    Cubic,
 }
 
 /// Criterion by which two losses belong to one loss event.
@@ -494,7 +481,6 @@ impl TfrcOptions {
             feedback: FeedbackClock::Timer,
             loss_filter: None,
             uddj: None,
-            equation: ThroughputEquation::Reno,
             min_rto: Duration::ZERO,
             tcp_tick: Duration::from_millis(100),
             increase: Increase::Jump,
