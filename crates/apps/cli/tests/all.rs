@@ -15,6 +15,7 @@ mod output;
 mod papers;
 mod papers_parts;
 mod proxy;
+mod qlog;
 mod queues;
 mod reference;
 mod relay;

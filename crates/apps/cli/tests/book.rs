@@ -37,7 +37,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
-    ("peer", 17),
+    ("peer", 18),
     ("pip", 1),
     ("podman", 1),
     ("root", 1),

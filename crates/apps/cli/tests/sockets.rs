@@ -17,14 +17,14 @@ fn json(line: &str) -> Value {
 }
 
 /// Returns the final report.
-fn last(lines: &str) -> Value {
+pub(crate) fn last(lines: &str) -> Value {
     let last = json(lines.lines().last().unwrap());
     assert_eq!(last["last"], true);
     last
 }
 
 /// Running `headway recv`, with its addresses and its fingerprint.
-struct Receiver {
+pub(crate) struct Receiver {
     child: Child,
     out: BufReader<ChildStdout>,
     at: String,
@@ -33,7 +33,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn new(arguments: &[&str]) -> Self {
+    pub(crate) fn new(arguments: &[&str]) -> Self {
         Self::listening(ANY, arguments)
     }
 
@@ -53,7 +53,7 @@ impl Receiver {
     }
 
     /// Waits for the end, after a signal if there is one. Returns the status, standard output and standard error.
-    fn end(mut self, signal: Option<&str>) -> (Option<i32>, String, String) {
+    pub(crate) fn end(mut self, signal: Option<&str>) -> (Option<i32>, String, String) {
         if let Some(signal) = signal {
             assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
         }
@@ -63,7 +63,7 @@ impl Receiver {
         (status.code(), lines, text(&stderr))
     }
 
-    fn sender(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn sender(&self, arguments: &[&str]) -> Command {
         let mut command = headway(&["send", &self.at, "--json"]);
         if self.fingerprint.is_empty() {
             command.arg("--insecure");
@@ -75,7 +75,7 @@ impl Receiver {
     }
 }
 
-fn succeeded(output: &Output) -> String {
+pub(crate) fn succeeded(output: &Output) -> String {
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
     text(&output.stdout)
 }
@@ -88,7 +88,7 @@ fn assert_closed_early(output: &Output) {
 }
 
 /// Returns bytes that differ from their neighbors.
-fn bytes(len: usize) -> Vec<u8> {
+pub(crate) fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n / 251 + n % 251) as u8).collect()
 }
 

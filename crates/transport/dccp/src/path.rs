@@ -90,7 +90,8 @@ impl Path {
     }
 
     /// Clears flow labels, which are not part of an address.
-    pub(crate) fn without_flow(mut self) -> Self {
+    #[must_use]
+    pub fn without_flow(mut self) -> Self {
         if let Self::Udp { local, remote } = &mut self {
             for end in [local, remote] {
                 if let SocketAddr::V6(end) = end {

@@ -13,6 +13,8 @@ mod mailbox;
 mod media;
 mod options;
 mod outbox;
+#[cfg_attr(not(feature = "qlog"), allow(dead_code, reason = "the feature reads the events"))]
+mod qlog;
 mod schemes;
 mod secure;
 mod socket;
@@ -33,6 +35,7 @@ pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
 pub use mailbox::{Closed, Event};
 pub use media::Media;
 pub use options::Options;
+pub use qlog::{Qlog, QlogError};
 pub use schemes::Spacing;
 pub use secure::{
     Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, IdentityError, Trust,

@@ -1,9 +1,9 @@
 //! Options of an endpoint.
 
-use crate::Clock;
 use crate::driver::Common;
 use crate::encoder::EncoderOptions;
 use crate::secure::{DtlsOptions, Fingerprint, Identity, SecureError, Trust};
+use crate::{Clock, Qlog};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions, EndpointOptions, ServiceCode};
 use headway_media::SendQueueOptions;
 use headway_rate::{ControllerOptions, Need};
@@ -67,6 +67,9 @@ pub struct Options {
     /// Whether connections that this endpoint opened and that were established begin again when they are lost, until
     /// the program closes them: see [`Connection`](crate::Connection#reconnection).
     pub reconnect: bool,
+    /// Folder of qlog files, one for each connection; `None`: there are none. Datagrams that the send queue drops are
+    /// recorded if [`follow`](Self::follow) is set. A log needs the feature `qlog` of this crate.
+    pub qlog: Option<Qlog>,
     /// Clock of the endpoint. Only measurements of clock errors need a clock [with errors](Clock::with_model).
     pub clock: Clock,
 }
@@ -137,6 +140,7 @@ impl Options {
             follow: true,
             order_wait: Some(Duration::from_secs(1)),
             reconnect: false,
+            qlog: None,
             clock: Clock::new(),
         }
     }
@@ -249,8 +253,8 @@ impl Options {
 
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
-        let Self { connection, queue, encoder, service, port, unread, events, .. } = self.clone();
-        let Self { follow, accepted, order_wait, reconnect, .. } = *self;
+        let Self { connection, queue, encoder, service, port, unread, events, qlog, .. } = self.clone();
+        let Self { follow, accepted, order_wait, reconnect, clock, .. } = *self;
         Ok(Common {
             connection,
             queue,
@@ -263,6 +267,8 @@ impl Options {
             accepted,
             order_wait,
             reconnect,
+            qlog,
+            clock,
         })
     }
 }

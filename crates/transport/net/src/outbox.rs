@@ -3,6 +3,7 @@
 use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
+use crate::qlog::Trace;
 use headway_dccp::{Connection, DeliveryOrder, MediaOutbox, Outbox};
 use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Seq48};
@@ -27,6 +28,8 @@ pub(crate) struct ConnectionOutbox {
     unchecked: bool,
     /// Time since when a large datagram has waited for that.
     held_since: Option<Instant>,
+    /// Log of dropped datagrams.
+    pub(crate) trace: Option<Trace>,
 }
 
 impl ConnectionOutbox {
@@ -40,6 +43,7 @@ impl ConnectionOutbox {
             is_largest_confirmed: false,
             unchecked: false,
             held_since: None,
+            trace: None,
         }
     }
 
@@ -110,9 +114,14 @@ impl ConnectionOutbox {
         // The payloads are not needed.
         while self.queue.poll_given_up().is_some() {}
         if let Some(first) = self.queue.poll_fate() {
-            let Self { queue, mailbox, .. } = self;
+            let Self { queue, mailbox, trace, .. } = self;
             let all = std::iter::once(first).chain(std::iter::from_fn(|| queue.poll_fate()));
-            mailbox.publish(all.map(|(id, fate)| Event::Media(id, fate)));
+            mailbox.publish(all.map(|(id, fate)| {
+                if let Some(trace) = trace {
+                    trace.fate(id, fate);
+                }
+                Event::Media(id, fate)
+            }));
         }
     }
 }

@@ -50,6 +50,10 @@ pub(crate) struct EndpointOptions {
     /// decides when to send].
     #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
     pub(crate) spacing: Option<String>,
+    /// Write a qlog file for each connection to this folder, with its packets, losses, metrics and dropped datagrams.
+    /// qvis (https://qvis.quictools.info) shows it. The file of a receiver begins when the handshake is complete.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) qlog: Option<PathBuf>,
     /// Print a line of JSON each second and one at the end.
     #[arg(long)]
     pub(crate) json: bool,

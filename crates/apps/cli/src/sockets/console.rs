@@ -6,11 +6,14 @@ use crate::output;
 use crate::progress::LiveLine;
 use crate::writer::Writer;
 use headway_dccp::Ccid;
-use headway_net::{Endpoint, Options, Refused};
+use headway_net::{Duration, Endpoint, Options, Qlog, Refused};
 use headway_units::Registry as _;
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+
+/// Maximum time for which the end of a command waits for the disk.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Output of a command with a data path. Calls never block: messages that are not read in time are dropped.
 pub(crate) struct Console {
@@ -20,6 +23,8 @@ pub(crate) struct Console {
     out: Option<Writer<String>>,
     /// Writer of standard error.
     messages: Writer<Message>,
+    /// Log of the connections, whose error is a warning.
+    qlog: Option<Qlog>,
 }
 
 /// Message on standard error.
@@ -47,8 +52,8 @@ struct RefusedReport {
 
 impl Console {
     /// `data`: whether standard output carries datagrams.
-    pub(super) fn of_endpoint(endpoint: &EndpointOptions, data: bool) -> Result<Self, Failure> {
-        Self::new(endpoint.json, endpoint.quiet, data)
+    pub(super) fn of_endpoint(endpoint: &EndpointOptions, options: &Options, data: bool) -> Result<Self, Failure> {
+        Ok(Self { qlog: options.qlog.clone(), ..Self::new(endpoint.json, endpoint.quiet, data)? })
     }
 
     pub(crate) fn new(json: bool, quiet: bool, data: bool) -> Result<Self, Failure> {
@@ -61,7 +66,7 @@ impl Console {
             Ok(())
         })?;
         let out = if data { None } else { Some(Writer::new(|line: String| output::write(&line))?) };
-        Ok(Self { json, quiet, out, messages })
+        Ok(Self { json, quiet, out, messages, qlog: None })
     }
 
     /// Prints the address and the fingerprint of a server. `command` is the command of its clients.
@@ -151,13 +156,25 @@ impl Console {
         }
     }
 
-    /// Replaces the status line.
+    /// Warns once if the log of the connections cannot be written.
+    fn warn_of_qlog(&self) {
+        if let Some(error) = self.qlog.as_ref().and_then(Qlog::take_failure) {
+            self.warn(&format!("warning: --qlog: {error}"));
+        }
+    }
+
+    /// Replaces the status line, which commands do each second.
     pub(crate) fn status(&self, text: String) {
+        self.warn_of_qlog();
         let _ = self.messages.push(Message::Status(text));
     }
 
-    /// Waits at most a few seconds until all messages are written.
+    /// Waits at most a few seconds until all messages and the log of the connections are written.
     pub(crate) fn finish(self) -> Result<(), Failure> {
+        if self.qlog.as_ref().is_some_and(|qlog| !qlog.flush(FLUSH_TIMEOUT)) {
+            self.warn("warning: --qlog: the disk is too slow; the last events are missing");
+        }
+        self.warn_of_qlog();
         let written = self.out.as_ref().map_or(Ok(0), Writer::finish).map_err(Failure::Output);
         if let Ok(dropped @ 1..) = written {
             let lines = plural(dropped, "line was", "lines were");

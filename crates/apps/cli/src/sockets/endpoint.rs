@@ -6,7 +6,7 @@ use super::controller::with_controller;
 use super::schemes::{controller_of_spacing, with_loss_filter, with_spacing};
 use crate::error::Failure;
 use crate::queues;
-use headway_net::{Identity, Options, Trust};
+use headway_net::{Identity, Options, Qlog, Trust};
 use headway_run::read;
 use headway_units::Registry as _;
 use std::io::{ErrorKind, Write};
@@ -54,6 +54,8 @@ impl EndpointOptions {
             options.queue = queues::parse(text, options.queue.rules.limit, options.queue.rules.resend)?;
         }
         (options.events, options.unread) = (MAX_EVENTS, MAX_UNREAD);
+        let qlog = self.qlog.as_ref().map(Qlog::new).transpose();
+        options.qlog = qlog.map_err(|error| Failure::Sockets(format!("--qlog: {error}")))?;
         Ok(options)
     }
 

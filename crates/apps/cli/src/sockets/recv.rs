@@ -55,7 +55,7 @@ pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
     let server = Arc::new(listen(&args.listen, &options)?);
     sink.truncate()?;
     interrupt::listen();
-    let console = Console::of_endpoint(&args.endpoint, sink.uses_stdout())?;
+    let console = Console::of_endpoint(&args.endpoint, &options, sink.uses_stdout())?;
     let at = server.local_addr();
     let watch = Watch::new(&args.watch, &["recv"], NO_SEED, &console)?;
     console.listening(at, &options, "headway send")?;

@@ -86,7 +86,7 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
     check_methods(args.media.method.is_some() || rules.have_methods(), &options)?;
     // The rules and the identity may be pipes: until they are read, a signal ends the program.
     interrupt::listen();
-    let console = Console::of_endpoint(&args.endpoint, false)?;
+    let console = Console::of_endpoint(&args.endpoint, &options, false)?;
     let of_one = [("--record", args.watch.record.is_some()), ("--view", args.watch.view.is_some())];
     if let Some((option, _)) = of_one.into_iter().find(|(_, is_set)| *is_set && args.listen.is_some() && !args.once) {
         return Err(Failure::Sockets(format!(

@@ -24,7 +24,7 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     check_methods(args.media.method.is_some(), &options)?;
     // The file may be a pipe: until it is open, a signal ends the program.
     interrupt::listen();
-    let console = Console::of_endpoint(&args.endpoint, false)?;
+    let console = Console::of_endpoint(&args.endpoint, &options, false)?;
     let clock = Clock::new();
     console.identity(&args.endpoint, &options);
     let mut watch = Watch::new(&args.watch, &["send"], args.seed, &console)?;

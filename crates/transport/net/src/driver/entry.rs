@@ -4,6 +4,7 @@ use super::recovery::Recovery;
 use crate::breaker::{Breaker, BreakerReason};
 use crate::mailbox::Mailbox;
 use crate::outbox::ConnectionOutbox;
+use crate::qlog::Trace;
 use headway_dccp::{ConnectionHandle, Datagram, InOrder, Path};
 use headway_rate::OneWayDelay;
 use headway_units::{Duration, Instant, Seq48};
@@ -37,6 +38,7 @@ pub(super) struct Entry {
     pub(super) recovery: Recovery,
     /// Received datagrams that wait for earlier ones; `None` until there is one.
     pub(super) in_order: Option<Box<Received>>,
+    pub(super) trace: Option<Trace>,
 }
 
 impl Entry {
@@ -52,6 +54,7 @@ impl Entry {
             tripped: None,
             recovery: Recovery::default(),
             in_order: None,
+            trace: None,
         }
     }
 

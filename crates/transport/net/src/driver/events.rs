@@ -20,6 +20,9 @@ impl Driver {
                 headway_dccp::Event::Connected => {
                     self.report_largest(handle);
                     self.announce(now, handle);
+                    if let Some(trace) = self.entries.get(&key).and_then(|entry| entry.trace.as_ref()) {
+                        trace.established();
+                    }
                     self.on_established(key);
                     Event::Connected
                 }

@@ -42,6 +42,12 @@ impl Driver {
                     outbox.begin(largest);
                 }
                 entry.stage = Stage::Running(handle);
+                entry.trace = self.start_trace(handle, entry.recovery.is_lost());
+                if entry.trace.is_some()
+                    && let Some(Some(outbox)) = self.endpoint.outbox_mut(handle)
+                {
+                    outbox.trace.clone_from(&entry.trace);
+                }
                 self.keys.insert(handle, key);
                 self.entries.insert(key, entry);
             }
@@ -69,6 +75,9 @@ impl Driver {
                     outbox.give_up();
                 }
             }
+        }
+        if let Some(traces) = &mut self.traces {
+            traces.end(&self.endpoint, &mut entry, &why);
         }
         if entry.unannounced {
             self.record_refused(entry.path, why.clone());
@@ -146,15 +155,16 @@ impl Driver {
         if let Some(path) = self.endpoint.path(handle) {
             self.start_small(handle, path);
         }
-        let mailbox = self.mailbox();
+        let (mailbox, trace) = (self.mailbox(), self.accepted_trace(handle));
         let mut outbox = self.outbox(&mailbox);
         if let Some(connection) = self.endpoint.connection(handle) {
             outbox.begin(connection.status().maximum_packet_size);
         }
         let (Some(path), Some(place)) = (self.endpoint.path(handle), self.endpoint.outbox_mut(handle)) else { return };
+        outbox.trace.clone_from(&trace);
         *place = Some(outbox);
         let entry = Entry::new(now, mailbox, path, Stage::Running(handle));
-        self.insert(Entry { accepted: true, unannounced: true, ..entry });
+        self.insert(Entry { accepted: true, unannounced: true, trace, ..entry });
         self.refuse_if_full(now, handle);
     }
 
@@ -197,6 +207,9 @@ impl Driver {
         }
         if let Some(entry) = self.entries.get_mut(&key) {
             entry.unannounced = false;
+            if let Some(trace) = &entry.trace {
+                trace.open();
+            }
             let accepted = (key, entry.path, Arc::clone(&entry.mailbox));
             let is_closed = self.accepts.with(|accepts| accepts.is_closed);
             if is_closed {

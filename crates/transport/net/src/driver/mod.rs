@@ -13,15 +13,19 @@ mod recovery;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod transmit;
 
 use self::entry::{Entry, Stage};
 use self::sessions::Migration;
+use self::traces::Traces;
 use self::transmit::SendBatch;
+use crate::Clock;
 use crate::encoder::{EncoderOptions, EncoderRate};
 use crate::mailbox::{Closed, Mailbox};
 use crate::media::Media;
 use crate::outbox::ConnectionOutbox;
+use crate::qlog::Qlog;
 use crate::secure::Secure;
 use crate::socket::Batch;
 use crate::watched::{PendingWakers, Watched};
@@ -58,6 +62,8 @@ pub(crate) struct Common {
     pub(crate) accepted: Option<usize>,
     pub(crate) order_wait: Option<Duration>,
     pub(crate) reconnect: bool,
+    pub(crate) qlog: Option<Qlog>,
+    pub(crate) clock: Clock,
 }
 
 /// A connection opened by a peer, for the program to accept.
@@ -124,6 +130,8 @@ pub(crate) struct Driver {
     migrations: BTreeMap<Path, Migration>,
     /// Sessions without a connection, whose last packets may still be queued.
     unused: Vec<Path>,
+    /// `None` without qlog.
+    traces: Option<Traces>,
     accepts: Arc<Watched<AcceptQueue>>,
     wakers: PendingWakers,
     counters: SocketCounters,
@@ -172,6 +180,7 @@ impl Driver {
         }
         let batch = if socket.io().is_some() { Batch::new() } else { Batch::default() };
         let wakers = PendingWakers::default();
+        let traces = common.qlog.clone().map(|qlog| Traces::new(qlog, common.clock));
         Self {
             common,
             socket,
@@ -187,6 +196,7 @@ impl Driver {
             order_due: None,
             migrations: BTreeMap::new(),
             unused: Vec::new(),
+            traces,
             accepts: Arc::new(Watched::new(AcceptQueue::default(), wakers.clone())),
             wakers,
             counters: SocketCounters::default(),

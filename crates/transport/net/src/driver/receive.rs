@@ -68,27 +68,33 @@ impl Driver {
     }
 
     fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], deferred: &mut Deferred) {
-        let Self { endpoint, secure, entries, keys, counters, common, .. } = self;
+        let Self { endpoint, secure, entries, keys, counters, common, traces, .. } = self;
         counters.received_datagrams += 1;
         let limits = order_limits(common);
         let mut is_used = false;
-        let mut deliver = |path: Path, packet: &[u8]| match endpoint.handle_datagram(now, path, arrived.ecn, packet) {
-            Ok(None) => is_used = true,
-            Ok(Some(received)) => {
-                is_used = true;
-                let Datagram { handle, seq, order, data, .. } = received;
-                match keys.get(&handle).and_then(|key| entries.get_mut(key)) {
-                    Some(entry) => {
-                        let unread = &mut deferred.unread;
-                        entry.deliver(now, limits, &received, &mut |seq| unread.push((handle, seq)));
-                        if order.is_some() {
-                            deferred.in_order.push(handle);
-                        }
-                    }
-                    None => deferred.early.push((handle, seq, order, data.to_vec())),
-                }
+        let mut deliver = |path: Path, packet: &[u8]| {
+            let handled = endpoint.handle_datagram(now, path, arrived.ecn, packet);
+            if let Some(traces) = traces {
+                traces.received(endpoint, path, packet, handled.err());
             }
-            Err(_) => deferred.refused.extend(endpoint.take_refused()),
+            match handled {
+                Ok(None) => is_used = true,
+                Ok(Some(received)) => {
+                    is_used = true;
+                    let Datagram { handle, seq, order, data, .. } = received;
+                    match keys.get(&handle).and_then(|key| entries.get_mut(key)) {
+                        Some(entry) => {
+                            let unread = &mut deferred.unread;
+                            entry.deliver(now, limits, &received, &mut |seq| unread.push((handle, seq)));
+                            if order.is_some() {
+                                deferred.in_order.push(handle);
+                            }
+                        }
+                        None => deferred.early.push((handle, seq, order, data.to_vec())),
+                    }
+                }
+                Err(_) => deferred.refused.extend(endpoint.take_refused()),
+            }
         };
         match secure {
             None => deliver(arrived.path, datagram),

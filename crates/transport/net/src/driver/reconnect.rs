@@ -62,10 +62,13 @@ impl Driver {
         let Some(entry) = self.entries.get_mut(&key).filter(returns) else { return self.end(key, why) };
         let wait = if why == Closed::NoAnswer { Duration::ZERO } else { REFUSED_WAIT };
         if !entry.recovery.is_lost() {
-            entry.mailbox.publish([Event::Interrupted(why)]);
+            entry.mailbox.publish([Event::Interrupted(why.clone())]);
         }
         let at = now + wait;
         entry.recovery.retry_at = Some(at);
+        if let Some(traces) = &mut self.traces {
+            traces.end(&self.endpoint, entry, &why);
+        }
         self.retry_due = Some(self.retry_due.map_or(at, |due| due.min(at)));
         self.take_outbox_back(now, key);
     }
@@ -77,6 +80,7 @@ impl Driver {
         if let Stage::Running(handle) = entry.stage
             && let Some(mut outbox) = endpoint.outbox_mut(handle).and_then(Option::take)
         {
+            outbox.trace = None;
             outbox.start_again();
             entry.deliver_rest();
             keys.remove(&handle);
@@ -141,6 +145,9 @@ impl Driver {
         let (lost, others): (Vec<u64>, Vec<u64>) = all.into_iter().partition(is_lost);
         for key in &lost {
             self.abort_connection(now, *key);
+            if let (Some(traces), Some(entry)) = (&mut self.traces, self.entries.get_mut(key)) {
+                traces.end(&self.endpoint, entry, &Closed::NoAnswer);
+            }
             self.take_outbox_back(now, *key);
             if let Some(Entry { recovery, .. }) = self.entries.get_mut(key) {
                 recovery.retry_at = Some(now + ATTEMPT.max(recovery.rtt * ATTEMPT_TRIPS));

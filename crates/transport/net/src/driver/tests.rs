@@ -1,6 +1,8 @@
 //! Tests of two drivers over a wire in memory, with a virtual clock.
 
 mod delays;
+#[cfg(feature = "qlog")]
+mod qlog;
 mod reconnect;
 mod schemes;
 mod transmit;

@@ -39,9 +39,17 @@ impl Driver {
                     continue;
                 }
             }
-            let Some(out) = self.endpoint.poll_transmit(now, &mut self.packets) else { return false };
+            let Some(out) = self.endpoint.poll_transmit(now, &mut self.packets) else {
+                if let Some(traces) = &mut self.traces {
+                    traces.finish_ended();
+                }
+                return false;
+            };
             let packets = std::mem::take(&mut self.packets);
             let bytes = packets.get(..out.len).unwrap_or_default();
+            if let Some(traces) = &self.traces {
+                traces.sent(&self.endpoint, &out, bytes);
+            }
             if self.secure.is_some() {
                 self.seal(now, &out, bytes);
             } else {
