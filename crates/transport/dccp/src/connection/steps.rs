@@ -337,13 +337,7 @@ impl Connection {
     /// Step 15: answers a Sync with a SyncAck. The answer to our padded Sync confirms the path MTU.
     fn step_15_process_sync(&mut self, packet: &Packet<'_>) {
         match packet.body {
-            Body::Sync { .. } => {
-                self.pending.push(Control::SyncAck { ack: packet.seq });
-                // It may probe for the loss of the last data, which only an Ack Vector reports.
-                if self.options.expert.tail_ack.is_some() && self.agreed.we_send_vectors {
-                    self.pending.schedule(Due::Ack);
-                }
-            }
+            Body::Sync { .. } => self.pending.push(Control::SyncAck { ack: packet.seq }),
             Body::SyncAck { ack } => match self.mtu.on_sync_ack(ack) {
                 Some(changed) => {
                     if changed {

@@ -320,6 +320,10 @@ impl Connection {
             self.pending.unschedule(Due::Ack);
             self.timers.stop(Timer::DelayedAck);
         }
+        // The Sync may probe for the loss of the last data, which only an Ack Vector reports.
+        if kind == PacketType::SyncAck && self.options.expert.tail_ack.is_some() && self.agreed.we_send_vectors {
+            self.pending.schedule(Due::Ack);
+        }
         if self.machine.state() == State::PartOpen {
             self.partopen_sent(now);
         }

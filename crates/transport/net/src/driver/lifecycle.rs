@@ -42,7 +42,10 @@ impl Driver {
                     outbox.begin(largest);
                 }
                 entry.stage = Stage::Running(handle);
-                entry.trace = self.start_trace(handle, entry.recovery.is_lost());
+                entry.trace = self
+                    .traces
+                    .as_mut()
+                    .and_then(|traces| traces.start(&self.endpoint, handle, entry.recovery.is_lost()));
                 if entry.trace.is_some()
                     && let Some(Some(outbox)) = self.endpoint.outbox_mut(handle)
                 {
@@ -155,7 +158,8 @@ impl Driver {
         if let Some(path) = self.endpoint.path(handle) {
             self.start_small(handle, path);
         }
-        let (mailbox, trace) = (self.mailbox(), self.accepted_trace(handle));
+        let (mailbox, trace) =
+            (self.mailbox(), self.traces.as_mut().and_then(|traces| traces.accepted(&self.endpoint, handle)));
         let mut outbox = self.outbox(&mailbox);
         if let Some(connection) = self.endpoint.connection(handle) {
             outbox.begin(connection.status().maximum_packet_size);

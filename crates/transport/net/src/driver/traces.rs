@@ -1,6 +1,5 @@
 //! qlog of the connections: packets are decoded again where they enter and leave the protocol.
 
-use super::Driver;
 use super::entry::{Entry, Stage};
 use crate::Clock;
 use crate::mailbox::Closed;
@@ -33,6 +32,32 @@ impl Traces {
 
     fn insert(&mut self, path: Path, ports: Ports, trace: Trace, handle: Option<ConnectionHandle>) -> &Traced {
         self.traced.entry((path, ports)).insert_entry(Traced { trace, handle }).into_mut()
+    }
+
+    /// Starts the trace of a connection that this end opens. `again`: it replaces a lost connection; if the peer does not
+    /// answer there is no file.
+    pub(super) fn start(
+        &mut self,
+        endpoint: &Endpoint<Option<ConnectionOutbox>>,
+        handle: ConnectionHandle,
+        again: bool,
+    ) -> Option<Trace> {
+        let (path, ports) = (endpoint.path(handle)?, endpoint.connection(handle)?.ports());
+        let trace = Trace::new(&self.qlog, self.clock, Role::Client, !again, path);
+        self.insert(path, ports, trace.clone(), Some(handle));
+        Some(trace)
+    }
+
+    /// Returns the trace of a connection that the listener has created.
+    pub(super) fn accepted(
+        &mut self,
+        endpoint: &Endpoint<Option<ConnectionOutbox>>,
+        handle: ConnectionHandle,
+    ) -> Option<Trace> {
+        let (path, ports) = (endpoint.path(handle)?, endpoint.connection(handle)?.ports());
+        let traced = self.traced.get_mut(&(path, ports))?;
+        traced.handle = Some(handle);
+        Some(traced.trace.clone())
     }
 
     /// Records packets that leave now.
@@ -109,25 +134,4 @@ const fn is_without_effect(why: &Dropped) -> bool {
             Ignored::OptionError | Ignored::ProtocolConstraints | Ignored::Corrupt | Ignored::NotListening
         )
     )
-}
-
-impl Driver {
-    /// Starts the trace of a connection that this end opens. `again`: it replaces a lost connection; if the peer does not
-    /// answer there is no file.
-    pub(super) fn start_trace(&mut self, handle: ConnectionHandle, again: bool) -> Option<Trace> {
-        let traces = self.traces.as_mut()?;
-        let (path, ports) = (self.endpoint.path(handle)?, self.endpoint.connection(handle)?.ports());
-        let trace = Trace::new(&traces.qlog, traces.clock, Role::Client, !again, path);
-        traces.insert(path, ports, trace.clone(), Some(handle));
-        Some(trace)
-    }
-
-    /// Returns the trace of a connection that the listener has created.
-    pub(super) fn accepted_trace(&mut self, handle: ConnectionHandle) -> Option<Trace> {
-        let traces = self.traces.as_mut()?;
-        let (path, ports) = (self.endpoint.path(handle)?, self.endpoint.connection(handle)?.ports());
-        let traced = traces.traced.get_mut(&(path, ports))?;
-        traced.handle = Some(handle);
-        Some(traced.trace.clone())
-    }
 }

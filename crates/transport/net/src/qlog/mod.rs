@@ -179,5 +179,6 @@ impl Drop for Handle {
     }
 }
 
-#[cfg(all(test, feature = "qlog"))]
+#[cfg(feature = "qlog")]
+#[cfg(test)]
 pub(crate) mod tests;

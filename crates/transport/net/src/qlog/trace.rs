@@ -227,5 +227,6 @@ impl Metrics {
     }
 }
 
-#[cfg(all(test, feature = "qlog"))]
+#[cfg(feature = "qlog")]
+#[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::{LossFilterKind, Spacing};
+use headway_rate::{ControllerOptions, TfrcFilteredOptions, TfrcOptions};
+use headway_units::Options as _;
 
 /// Runs both ends until `until` over a path of 5 ms in each direction that drops the client's datagrams whose number
 /// `loses` accepts. The client always has data. Returns the arrival times of the datagrams.
@@ -90,7 +92,12 @@ fn packet_spacing_2_2_damping_is_the_senders() {
 /// ZigZag and Spike accept losses as channel losses.
 #[test]
 fn uddj_future_work_the_receiver_filters() {
-    let options = |filter| Options::insecure().with_loss_filter(filter, None).unwrap();
+    // The rules of `tfrc`, without pairs.
+    let options = |filter| {
+        let tfrc = TfrcOptions { loss_filter: Some(filter), ..TfrcOptions::preset(Dialect::default()) };
+        let filtered = ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc));
+        Options::insecure().with_controller_options(filtered).unwrap()
+    };
     let sent = |client: &Options, server: &Options| arrivals([client, server], at(5000), each_25th).len();
     let tfrc = Options::insecure().with_controller("tfrc").unwrap();
     let all_count = sent(&tfrc, &tfrc);
