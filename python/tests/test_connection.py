@@ -80,7 +80,7 @@ def test_events_rate_and_statistics():
     assert (statistics.sent_datagrams, statistics.sent_bytes) == (1, 1000)
     assert statistics.acknowledged_packets > 0
     assert statistics.rtt_s > 0
-    assert statistics.controller == "tfrc"
+    assert statistics.controller == "tfrc-filtered"
     assert server.recv() == bytes(1000)
     received = server.statistics()
     assert (received.received_datagrams, received.received_bytes) == (1, 1000)
