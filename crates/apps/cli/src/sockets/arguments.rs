@@ -52,6 +52,7 @@ pub(crate) struct EndpointOptions {
     pub(crate) spacing: Option<String>,
     /// Write a qlog file for each connection to this folder, with its packets, losses, metrics and dropped datagrams.
     /// qvis (https://qvis.quictools.info) shows it. The file of a receiver begins when the handshake is complete.
+    #[allow(rustdoc::bare_urls, reason = "the help shows the text as it is")]
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
     /// Print a line of JSON each second and one at the end.
