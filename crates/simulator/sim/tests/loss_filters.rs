@@ -159,6 +159,18 @@ fn guarded_fills_a_lossy_link_and_tfrc_does_not() {
     assert!(tfrc < 0.95 * residual, "{tfrc}");
 }
 
+/// Without other traffic no queue of the flow's own evenly spaced packets shows that the channel loses them. One packet of
+/// each pair waits for the other.
+#[test]
+fn pairs_fill_an_idle_lossy_link() {
+    let rate = |transport: &str| Path { loss: 0.03, transport, others: "", ..WIRELESS }.mbps();
+    let oracle = rate(&filtered(ORACLE));
+    let pairs = format!("{GUARDED}, expert = {{ pacing = \"pairs\" }}");
+    for (pairs, even) in [filtered, over_dccp].map(|carrier| (rate(&carrier(&pairs)), rate(&carrier(GUARDED)))) {
+        assert!(pairs > 0.9 * oracle && even < 0.3 * oracle, "{pairs}, without pairs {even}; oracle {oracle}");
+    }
+}
+
 /// In each dialect and at the largest loss ratio of the paper. In dialect linux, the open interval was once ignored
 /// until a second loss, which never occurred with the first of these seeds.
 #[test]

@@ -4,7 +4,7 @@ use super::allowed::{Allowed, Moment, ReceivedReport};
 use super::average::{Average, Interval};
 use super::counter::WindowCounter;
 use super::equation::Equation;
-use super::options::{Idle, ReceiveLimit, TfrcOptions};
+use super::options::{Idle, InitialWindow, ReceiveLimit, TfrcOptions};
 use super::rtt::RoundTrip;
 use headway_units::{Dialect, Instant, Options};
 use serde_json::Value;
@@ -90,6 +90,14 @@ fn linux_uses_a_table() {
     }
     let x = exact.rate(300.0, 0.0586, 0.2344, 0.02437);
     assert!((tabled.inverse(x, 300.0, 0.0586, 0.2344) - 0.0244).abs() < 1e-12);
+}
+
+/// RFC 6928 section 2 (1): min(10 MSS, max(2 MSS, 14600)).
+#[test]
+fn rfc_6928_initial_window() {
+    for (mss, window) in [(100.0, 1000.0), (1460.0, 14_600.0), (1500.0, 14_600.0), (8960.0, 17_920.0)] {
+        assert_eq!(InitialWindow::Ten.bytes(mss), window);
+    }
 }
 
 /// RFC 5348 section 6.3.1; the last row is below the rate for p = 1 with most s.

@@ -48,6 +48,33 @@ fn losses_independent_of_delay_do_not_count() {
     assert!(all > 2000 && counted * 50 < all, "{counted} of {all}");
 }
 
+/// The first losses count, because nothing is known. They no longer do when the channel explains them: the queue passes
+/// all lengths three times, and each loses 1 of 100. The losses of a full queue keep counting. Losses while the queue
+/// falls for the first time are not regarded: it looks like a standing queue.
+#[test]
+fn first_losses_are_excused_when_the_path_is_known() {
+    for (lost, ever_excused) in [
+        ((|number| number % 100 == 99) as fn(u64) -> bool, true),
+        (|number| sawtooth(number) > 19_000 && number % 20 == 0, false),
+    ] {
+        let (mut filter, mut losses, mut counted) = (Guarded::default(), Vec::new(), 0);
+        for number in 0..6000_u64 {
+            if lost(number) {
+                losses.extend((number < 1000).then_some(number));
+                continue;
+            }
+            let (sent, rtt) = (1000 * number, Some(Duration::from_millis(20)));
+            filter.on_packet(&Seen { rtt, ..seen(number, sent, sent + 5000 + sawtooth(number)) });
+            if let Some(first) = losses.last().filter(|last| **last + 1 == number) {
+                counted += usize::from(filter.counts(*first, *first));
+            }
+        }
+        let still = losses.iter().filter(|first| filter.counts(**first, **first)).count();
+        assert!(counted > 0, "{losses:?}");
+        assert_eq!(still, if ever_excused { 0 } else { losses.len() }, "{counted} of {losses:?} at first");
+    }
+}
+
 /// A queue that drops packets at its maximum.
 #[test]
 fn losses_with_a_full_queue_count() {
