@@ -148,6 +148,7 @@ impl Connection {
             Timer::Change,
             Timer::DelayedAck,
             Timer::TailAck,
+            Timer::TailProbe,
             Timer::Idle,
             Timer::KeepAlive,
             Timer::MtuProbe,

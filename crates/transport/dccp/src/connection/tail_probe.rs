@@ -39,13 +39,11 @@ impl TailProbe {
         self.is_due = true;
     }
 
-    /// Returns whether a probe is due, once.
-    pub(super) const fn take_due(&mut self) -> bool {
-        std::mem::replace(&mut self.is_due, false)
+    pub(super) const fn is_due(&self) -> bool {
+        self.is_due
     }
 
     pub(super) const fn on_probe(&mut self, now: Instant) {
-        self.sent = now;
-        self.probes = self.probes.saturating_add(1);
+        *self = Self { sent: now, probes: self.probes.saturating_add(1), is_due: false };
     }
 }

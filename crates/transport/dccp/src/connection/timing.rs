@@ -93,16 +93,19 @@ impl Connection {
 
     /// Starts the wait for a probe of the last datagram, which is sent now.
     pub(super) fn await_tail_probe(&mut self, now: Instant) {
-        if let Some(wait) = self.tail_probe_wait().filter(|_| self.agreed.peer_sends_vectors) {
-            self.tail_probe.on_data(now);
-            if !self.timers.is_running(Timer::TailProbe) {
-                self.timers.set(Timer::TailProbe, now + wait);
-            }
+        if self.options.expert.tail_ack.is_none() || !self.agreed.peer_sends_vectors {
+            return;
+        }
+        self.tail_probe.on_data(now);
+        // While the timer runs, its expiry finds the last datagram.
+        if !self.timers.is_running(Timer::TailProbe)
+            && let Some(wait) = self.tail_probe_wait()
+        {
+            self.timers.set(Timer::TailProbe, now + wait);
         }
     }
 
-    /// Returns the wait for the first probe: two round trips (RFC 8985 section 7.2), and as long as acknowledgements may
-    /// be delayed by both ends.
+    /// Returns the wait for the first probe: two round trips (RFC 8985 section 7.2), and at least twice `tail_ack`.
     pub(super) fn tail_probe_wait(&self) -> Option<Duration> {
         self.options.expert.tail_ack.map(|longest| (self.rtt() * 2).max(longest * 2))
     }

@@ -259,7 +259,7 @@ impl Connection {
 
     /// Returns the first Sync of a due probe for the loss of the last datagrams. The others follow it.
     fn plan_tail_probe(&mut self, now: Instant, outbox: &mut impl Outbox, ack: Seq48) -> Option<Plan> {
-        if !self.tail_probe.take_due() || !outbox.has_outstanding() || outbox.next_len(now).is_some() {
+        if !self.tail_probe.is_due() || !outbox.has_outstanding() || outbox.next_len(now).is_some() {
             return None;
         }
         self.tail_probe.on_probe(now);
