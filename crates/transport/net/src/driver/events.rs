@@ -26,11 +26,8 @@ impl Driver {
                     self.on_established(key);
                     Event::Connected
                 }
-                headway_dccp::Event::MaximumPacketSize(largest) => {
-                    if let Some(entry) = self.entries.get(&key) {
-                        entry.mailbox.publish([Event::Largest(largest)]);
-                    }
-                    self.confirm_largest(handle);
+                headway_dccp::Event::MaximumPacketSize(_) => {
+                    self.report_largest(handle);
                     continue;
                 }
                 headway_dccp::Event::PeerNotListening => Event::PeerNotListening,

@@ -36,8 +36,7 @@ impl Driver {
             Ok(handle) => {
                 self.start_small(handle, entry.path);
                 // Data is sent before the program is notified of the connection and its largest datagram.
-                let largest =
-                    self.endpoint.connection(handle).map(|connection| connection.status().maximum_packet_size);
+                let largest = self.largest(handle);
                 if let (Some(largest), Some(Some(outbox))) = (largest, self.endpoint.outbox_mut(handle)) {
                     outbox.begin(largest);
                 }
@@ -161,8 +160,8 @@ impl Driver {
         let (mailbox, trace) =
             (self.mailbox(), self.traces.as_mut().and_then(|traces| traces.accepted(&self.endpoint, handle)));
         let mut outbox = self.outbox(&mailbox);
-        if let Some(connection) = self.endpoint.connection(handle) {
-            outbox.begin(connection.status().maximum_packet_size);
+        if let Some(largest) = self.largest(handle) {
+            outbox.begin(largest);
         }
         let (Some(path), Some(place)) = (self.endpoint.path(handle), self.endpoint.outbox_mut(handle)) else { return };
         outbox.trace.clone_from(&trace);
@@ -186,10 +185,15 @@ impl Driver {
     /// Reports the size of the largest datagram before the program sends.
     pub(super) fn report_largest(&mut self, handle: ConnectionHandle) {
         let entry = self.keys.get(&handle).and_then(|key| self.entries.get(key));
-        if let (Some(entry), Some(connection)) = (entry, self.endpoint.connection(handle)) {
-            entry.mailbox.publish([Event::Largest(connection.status().maximum_packet_size)]);
+        if let (Some(entry), Some(largest)) = (entry, self.largest(handle)) {
+            entry.mailbox.publish([Event::Largest(largest)]);
         }
         self.confirm_largest(handle);
+    }
+
+    fn largest(&self, handle: ConnectionHandle) -> Option<usize> {
+        let status = self.endpoint.connection(handle)?.status();
+        Some(self.common.largest(status.maximum_packet_size))
     }
 
     /// Lets datagrams that waited for path MTU discovery be sent or discarded.

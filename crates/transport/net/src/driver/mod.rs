@@ -66,6 +66,17 @@ pub(crate) struct Common {
     pub(crate) clock: Clock,
 }
 
+/// Bytes that a datagram of the largest size leaves in its packet for its position, so that the receiver can restore the
+/// order: the maximum packet size leaves 16 bytes for options, and the data of the default controller have up to 16 others.
+const POSITION_ROOM: usize = 8;
+
+impl Common {
+    /// Returns the size of the largest datagram, in bytes, for a maximum packet size of DCCP (RFC 4340 section 14).
+    fn largest(&self, maximum_packet_size: usize) -> usize {
+        maximum_packet_size - if self.queue.rules.resend { POSITION_ROOM.min(maximum_packet_size) } else { 0 }
+    }
+}
+
 /// A connection opened by a peer, for the program to accept.
 pub(crate) type Accepted = (u64, Path, Arc<Mailbox>);
 

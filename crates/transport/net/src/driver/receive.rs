@@ -68,7 +68,7 @@ impl Driver {
     }
 
     fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], deferred: &mut Deferred) {
-        let Self { endpoint, secure, entries, keys, counters, common, traces, .. } = self;
+        let Self { endpoint, secure, entries, keys, counters, common, traces, retry_due, .. } = self;
         counters.received_datagrams += 1;
         let limits = order_limits(common);
         let mut is_used = false;
@@ -101,6 +101,11 @@ impl Driver {
             Some(secure) => {
                 secure.handle_datagram(now, arrived.path, datagram, &mut deliver);
                 is_used = true; // DTLS has its own counter of ignored datagrams
+                if retry_due.is_some() {
+                    let path = arrived.path.without_flow();
+                    let answered = entries.values_mut().filter(|entry| entry.path == path);
+                    answered.for_each(|entry| entry.recovery.on_answer(now));
+                }
             }
         }
         counters.ignored_datagrams += u64::from(!is_used);

@@ -2,7 +2,8 @@
 //!
 //! An open connection is lost if its peer is silent although data is sent, or if the peer ends it. Attempts follow each
 //! other without a limit, at a constant rate: handshake messages of an attempt are retransmitted after 125, 375 and
-//! 875 ms, and the next attempt begins at 1375 ms. So a peer that returns receives a message within half a second.
+//! 875 ms, and the next attempt begins at 1375 ms, or after two round trips if these are longer. So a peer that returns
+//! receives a message within half a second or a round trip. If it answers, the attempt has eight round trips more.
 
 use super::Driver;
 use super::entry::{Entry, Stage};
@@ -19,9 +20,6 @@ const SILENCE: Duration = Duration::from_secs(1);
 const SILENCE_TRIPS: u64 = 4;
 /// Interval of the checks for silence. From the second one on each check asks the peer with a Sync.
 const CHECK_INTERVAL: Duration = Duration::from_millis(125);
-/// Longest duration of an attempt, at least [`ATTEMPT_TRIPS`].
-const ATTEMPT: Duration = Duration::from_millis(1375);
-const ATTEMPT_TRIPS: u64 = 8;
 /// Wait before the next attempt after the peer has ended a connection or refused it.
 const REFUSED_WAIT: Duration = Duration::from_millis(500);
 
@@ -65,7 +63,7 @@ impl Driver {
             entry.mailbox.publish([Event::Interrupted(why.clone())]);
         }
         let at = now + wait;
-        entry.recovery.retry_at = Some(at);
+        entry.recovery.wait_until(at);
         if let Some(traces) = &mut self.traces {
             traces.end(&self.endpoint, entry, &why);
         }
@@ -150,7 +148,7 @@ impl Driver {
             }
             self.take_outbox_back(now, *key);
             if let Some(Entry { recovery, .. }) = self.entries.get_mut(key) {
-                recovery.retry_at = Some(now + ATTEMPT.max(recovery.rtt * ATTEMPT_TRIPS));
+                recovery.on_attempt(now);
             }
         }
         let small = lost.iter().any(|key| self.entries.get(key).is_some_and(|entry| entry.recovery.small));

@@ -291,6 +291,43 @@ fn resend_over_tfrc(order_wait: Option<Duration>) -> Vec<u8> {
     received
 }
 
+/// Datagrams of the largest size have room for their position, also in the first flight, whose packets carry an
+/// acknowledgement (RFC 4340 section 8.1.5): if one is lost, the receiver passes the later ones on after it.
+#[test]
+fn datagrams_of_the_largest_size_keep_their_order() {
+    for lost in 0..10 {
+        let options = Options::insecure();
+        let (mut server, mut client) = (End::server(&options), End::new(2, &options));
+        let (key, mailbox) = client.connect(at(0), &server);
+        let (mut received, mut accepted, mut sent, mut dropped) = (Vec::new(), None, false, false);
+        for ms in 0..1000 {
+            if !sent && mailbox.phase() == Phase::Open {
+                let all: Vec<Vec<u8>> = (0..10).map(|n| vec![n; mailbox.largest()]).collect();
+                client.driver.send_all(at(ms), key, &all.iter().map(|data| Media::new(data)).collect::<Vec<_>>());
+                sent = true;
+            }
+            client.turn(at(ms));
+            lock(&client.wire.sent).retain(|datagram| {
+                let is_lost = !dropped && datagram.len() > 1000 && datagram.ends_with(&[lost; 1000]);
+                dropped |= is_lost;
+                !is_lost
+            });
+            client.carry(at(ms), &mut server, true);
+            server.turn(at(ms));
+            server.carry(at(ms), &mut client, true);
+            accepted = server.driver.accepts.with(|accepts| accepts.waiting.pop_front()).or(accepted);
+            if let Some((.., mailbox)) = &accepted {
+                let mut datagram = Vec::new();
+                while let Some(Ok(())) = mailbox.incoming.with(|incoming| incoming.receive(&mut datagram)) {
+                    received.push(datagram[0]);
+                }
+            }
+        }
+        assert!(dropped, "{lost}");
+        assert_eq!(received, (0..10).collect::<Vec<u8>>(), "{lost} is lost once");
+    }
+}
+
 /// Runs both ends for 100 ms and carries their datagrams each millisecond.
 fn exchange(from: u64, client: &mut End, server: &mut End) {
     for ms in from..from + 100 {

@@ -2,24 +2,19 @@
 
 use super::event::PacketInfo;
 use headway_dccp::{AckState, Body, DccpOption, Packet, PacketType};
+use headway_rate::{Arrival, Run};
 use headway_units::Seq48;
 
 /// Maximum number of ranges in an event: it bounds the memory of queued events. Older ranges were in earlier events.
 const MAX_RANGES: usize = 64;
-
-/// Consecutive packets with the same state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
-    pub(super) received: bool,
-    pub(super) packets: u64,
-}
 
 /// Packets that a packet reports to its receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Acknowledgement {
     /// Acknowledgement number.
     pub(super) newest: Seq48,
-    /// States of the packets from `newest` down: those of the Ack Vectors, or that of `newest` alone.
+    /// States of the packets from `newest` down: those of the Ack Vectors, or that of `newest` alone. ECN marks are left
+    /// out.
     pub(super) runs: Vec<Run>,
     /// Whether the states are those of Ack Vectors.
     pub(super) is_vector: bool,
@@ -40,16 +35,19 @@ impl Acknowledgement {
                 _ => None,
             });
             for run in vectors.flat_map(|vector| vector.runs()) {
-                let received = matches!(run.state, AckState::Received | AckState::ReceivedEcnMarked);
+                let arrival = match run.state {
+                    AckState::Received | AckState::ReceivedEcnMarked => Arrival::Received,
+                    _ => Arrival::NotReceived,
+                };
                 match runs.last_mut() {
-                    Some(last) if last.received == received => last.packets += u64::from(run.packets),
-                    _ => runs.push(Run { received, packets: run.packets.into() }),
+                    Some(last) if last.arrival == arrival => last.packets += u64::from(run.packets),
+                    _ => runs.push(Run { arrival, packets: run.packets.into() }),
                 }
             }
         }
         let is_vector = !runs.is_empty();
         if !is_vector {
-            runs.push(Run { received: true, packets: 1 });
+            runs.push(Run { arrival: Arrival::Received, packets: 1 });
         }
         Some(Self { newest, runs, is_vector })
     }
@@ -60,7 +58,7 @@ impl Acknowledgement {
         for run in &self.runs {
             let (first, last) = (next - (run.packets - 1), next);
             next = first - 1;
-            if !run.received {
+            if run.arrival == Arrival::NotReceived {
                 continue;
             }
             if first.value() <= last.value() {
@@ -132,14 +130,15 @@ mod tests {
     /// RFC 4340 section 7.1: numbers wrap.
     #[test]
     fn a_range_that_wraps_is_split() {
-        let report =
-            Acknowledgement { newest: Seq48::new(1), runs: vec![Run { received: true, packets: 4 }], is_vector: true };
+        let runs = vec![Run { arrival: Arrival::Received, packets: 4 }];
+        let report = Acknowledgement { newest: Seq48::new(1), runs, is_vector: true };
         assert_eq!(report.ranges(), [(0, 1), ((1 << 48) - 2, (1 << 48) - 1)]);
     }
 
     #[test]
     fn the_ranges_of_an_event_are_bounded() {
-        let runs = (0..1000).map(|n| Run { received: n % 2 == 0, packets: 1 }).collect();
+        let arrival = |n| if n % 2 == 0 { Arrival::Received } else { Arrival::NotReceived };
+        let runs = (0..1000).map(|n| Run { arrival: arrival(n), packets: 1 }).collect();
         let ranges = Acknowledgement { newest: Seq48::new(5000), runs, is_vector: true }.ranges();
         assert_eq!((ranges.len(), ranges[0], ranges[63]), (64, (5000, 5000), (4874, 4874)));
     }
