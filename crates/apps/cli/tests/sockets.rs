@@ -346,6 +346,27 @@ fn a_sender_does_not_wait_for_a_receiver_after_its_source_has_ended() {
     assert!(messages.contains("1 of 2 datagrams (50.00 %) was not delivered: 1 "), "{messages}");
 }
 
+/// The answer to the Close is missing because the receiver has ended, or because the link lost it. All datagrams were
+/// acknowledged, so the sender succeeds.
+#[test]
+fn a_close_without_an_answer_is_no_failure_after_all_datagrams() {
+    for signal in ["-KILL", "-STOP"] {
+        let receiver = Receiver::new(&["--insecure"]);
+        let mut sender = receiver.sender(&["--stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+        let mut pipe = sender.stdin.take().unwrap();
+        pipe.write_all(&[0, 3, 1, 2, 3]).unwrap();
+        pipe.flush().unwrap();
+        let mut reports = BufReader::new(sender.stdout.take().unwrap());
+        await_acknowledgment(&mut reports);
+        let process = receiver.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        drop(pipe);
+        let output = sender.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{signal}");
+        receiver.end(Some("-KILL"));
+    }
+}
+
 /// The encoder rate is written to a file descriptor and served next to the metrics.
 #[test]
 #[cfg(target_os = "linux")]

@@ -327,7 +327,8 @@ impl Line {
                 return why;
             }
         }
-        Closed::NoAnswer
+        // If each datagram has its outcome, only the answer to the Close is missing, and a peer answers it once.
+        if state.connected && self.sending().is_settled() { Closed::Here } else { Closed::NoAnswer }
     }
 }
 
