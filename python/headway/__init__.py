@@ -43,7 +43,7 @@ from ._errors import (
     SocketError,
 )
 from ._events import Event, Statistics
-from ._figures import FIGURES
+from ._figures import FIGURES, Figure, plot
 from ._native import VERSION as __version__
 from ._native import Feedback, Identity, Packet, Waiting
 from ._parts import Attacker, Flow, Link, Node
@@ -63,6 +63,7 @@ __all__ = [
     "Error",
     "Event",
     "Feedback",
+    "Figure",
     "Flow",
     "Identity",
     "Link",
@@ -92,6 +93,7 @@ __all__ = [
     "connect",
     "connect_async",
     "listen",
+    "plot",
     "schema",
     "sweep",
 ]

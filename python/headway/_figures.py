@@ -1,30 +1,152 @@
-"""Figures of a record over time, with the names of `headway plot`.
-
-They are drawn by `_plot.py` with matplotlib.
-"""
+"""Figures, drawn as by `headway plot`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, TypedDict, overload
 
 from . import _native
+from ._names import unknown
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from typing_extensions import Unpack
+
+    from ._record import Record
+
+FIGURES = tuple(_native.figure_names_of_records())
+"""Names of all figures of a record: metrics over time, and distributions of delays."""
+
+_PX_PER_MM = 96 / 25.4
 
 
-class Figure(NamedTuple):
-    """Content of a figure."""
+class Figure:
+    """A figure as vector graphics. A notebook displays it."""
 
-    metric: str
-    """Name of the metric in `Record.series`."""
+    __slots__ = ("_inner",)
+    _inner: _native.Figure
+
+    @classmethod
+    def _of(cls, native: _native.Figure) -> Figure:
+        figure = cls.__new__(cls)
+        figure._inner = native
+        return figure
+
+    @property
+    def name(self) -> str:
+        """Name of the figure, usable as a file name."""
+        return self._inner.name
+
+    @property
+    def svg(self) -> str:
+        """The figure as SVG."""
+        return self._inner.svg
+
+    def png(self, scale: float = 2.0) -> bytes:
+        """Returns the figure as PNG with `scale` pixels for each px, from 0.1 to 8."""
+        return self._inner.png(scale)
+
+    def pdf(self) -> bytes:
+        """Returns the figure as PDF: vector graphics with text in an embedded font."""
+        return self._inner.pdf()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the figure in the format of the ending: `.svg`, `.png` or `.pdf`."""
+        self._inner.save(path)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.name!r}>"
+
+
+class Style(TypedDict, total=False):
+    """Style of a figure; the options of `headway plot` have the same meaning."""
+
+    size: tuple[float, float]
+    """Width and height in px (1/96 inch)."""
+    size_mm: tuple[float, float]
+    """Width and height in mm, in place of `size`."""
+    font_size: float
+    """Size of labels in px; 13 by default."""
     title: str
-    y_title: str
-    of_links: bool = False
-    """Whether the curves are links; otherwise they are flows."""
-    unit: str | None = None
-    """Unit of the metric. The figure uses a multiple of it for which values have few digits."""
+    """Text in place of the default title; "" for none."""
+    x_label: str
+    y_label: str
+    legend: Literal["outside", "below", "none"]
+    """Place of the legend; "outside" by default."""
+    names: Mapping[str, str]
+    """Texts that replace labels, such as `{"droptail": "DropTail"}`."""
 
 
-FIGURES = {
-    name: Figure(metric, title, y_title, of_links, unit)
-    for name, metric, title, y_title, of_links, unit in _native.figures()
-}
-"""All figures by name."""
+def look(style: Style) -> dict[str, object]:
+    """Returns the style of a figure for the native module."""
+    known = Style.__annotations__
+    for name in style:
+        if name not in known:
+            raise TypeError(f'a figure has no argument "{name}"{_native.choices(name, list(known))}')
+    size = style.get("size")
+    if (size_mm := style.get("size_mm")) is not None:
+        if size is not None:
+            raise ValueError("give size or size_mm, not both")
+        size = size_mm[0] * _PX_PER_MM, size_mm[1] * _PX_PER_MM
+    return {
+        "size": size,
+        "font_size": style.get("font_size", 13.0),
+        "title": style.get("title"),
+        "x_label": style.get("x_label"),
+        "y_label": style.get("y_label"),
+        "legend": style.get("legend", "outside"),
+        "names": list(style.get("names", {}).items()),
+    }
+
+
+@overload
+def plot(
+    records: Sequence[Record] | Mapping[str, Record], figure: str = ..., *, ax: None = None, **style: Unpack[Style]
+) -> Figure: ...
+@overload
+def plot(records: Sequence[Record] | Mapping[str, Record], figure: str = ..., *, ax: Axes) -> Axes: ...
+def plot(
+    records: Sequence[Record] | Mapping[str, Record],
+    figure: str = "throughput",
+    *,
+    ax: Axes | None = None,
+    **style: Unpack[Style],
+) -> Figure | Axes:
+    """Draws one of `headway.FIGURES` for one or more records.
+
+    - `records`: a list, or a dict with a label for each record.
+    - `ax`: axes of matplotlib. The lines of a figure over time are added to them, and the axes are
+      returned. Without `ax`, a `Figure` is returned.
+    - The other arguments are the style of the figure: `size` in px (1/96 inch) or `size_mm`,
+      `font_size` in px, `title` ("" for none), `x_label`, `y_label`, `legend` ("outside", "below" or
+      "none"), and `names` with texts that replace labels, such as `{"droptail": "DropTail"}`.
+    """
+    if figure not in FIGURES:
+        raise unknown("figure", figure, FIGURES)
+    labeled = (
+        list(records.items())
+        if isinstance(records, Mapping)
+        else [(record.summary["name"], record) for record in records]
+    )
+    inner = [(label, record._inner) for label, record in labeled]
+    missing = ValueError(f"the records have no values for the figure {figure}")
+    if ax is not None:
+        axis_label, lines = _native.lines(inner, figure)
+        if not lines:
+            raise missing
+        for label, times, values in lines:
+            ax.plot(times, values, label=label)
+        ax.set_xlabel("Time (s)")
+        ax.set_ylabel(axis_label)
+        ax.set_ylim(bottom=0)
+        return ax
+    drawn = _native.draw(inner, figure, look(style))
+    if drawn is None:
+        raise missing
+    return Figure._of(drawn)

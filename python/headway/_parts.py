@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ._names import Checked
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 _KINDS = frozenset({"queue", "loss", "jitter", "reorder", "transport", "send_queue", "source", "attack"})
 
 
-class Part(Mapping[str, "Value"]):
+class Part(Checked, Mapping[str, "Value"]):
     """A table of a scenario file, as an immutable mapping."""
 
     __slots__ = ("_keys",)
@@ -68,15 +70,18 @@ class Node(Part):
 
 
 class Link(Part):
-    """A link, in both directions unless `one_way`: `Link(("r1", "r2"), rate="2Mbps", delay="10ms",
+    """A link, in both directions unless `one_way`: `Link("r1", "r2", rate="2Mbps", delay="10ms",
     queue="red")`.
+
+    The two nodes may also be one argument: `Link(("r1", "r2"))`.
     """
 
     __slots__ = ()
 
     def __init__(
         self,
-        between: Sequence[str],
+        between: str | Sequence[str],
+        and_: str | None = None,
         *,
         rate: str | None = None,
         delay: str | None = None,
@@ -100,7 +105,14 @@ class Link(Part):
         changes: Sequence[Mapping[str, Value]] | None = None,
     ) -> None:
         """Arguments have the names of the keys in a scenario file."""
-        self._set(locals())
+        arguments = locals()
+        if isinstance(between, str):
+            if arguments.pop("and_") is None:
+                raise TypeError(f'a link is between two nodes: Link("{between}", "NODE")')
+            arguments["between"] = [between, and_]
+        elif arguments.pop("and_") is not None:
+            raise TypeError("the nodes of a link are one pair, or two names")
+        self._set(arguments)
 
 
 class Flow(Part):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
+from ._figures import plot
 from ._table import Table, counted
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from typing_extensions import Unpack
 
+    from ._figures import Figure, Style
     from ._scenario import Scenario
 
 
@@ -152,11 +155,16 @@ class Record:
         """
         return self._inner.metric(expression)
 
-    def plot(self, figure: str = "throughput") -> Figure:
-        """Returns a matplotlib figure over time, one of `headway.FIGURES`. Requires matplotlib."""
-        from ._plot import plot
+    @overload
+    def plot(self, figure: str = ..., *, ax: None = None, **style: Unpack[Style]) -> Figure: ...
+    @overload
+    def plot(self, figure: str = ..., *, ax: Axes) -> Axes: ...
+    def plot(self, figure: str = "throughput", *, ax: Axes | None = None, **style: Unpack[Style]) -> Figure | Axes:
+        """Returns one of `headway.FIGURES`, or adds it to axes of matplotlib.
 
-        return plot([self], figure)
+        The other arguments are those of `headway.plot`, which draws several records.
+        """
+        return plot([self], figure, **style) if ax is None else plot([self], figure, ax=ax)
 
     def __repr__(self) -> str:
         summary = self.summary

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _native
 from ._errors import Problem, RunError, ScenarioError
-from ._names import unknown
+from ._names import Checked, unknown
 from ._record import Record
 from ._table import counted
 from ._toml import document, inline
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 _MAX_SCENARIO_BYTES = 16 << 20
 
 
-class Scenario:
+class Scenario(Checked):
     """A network, its flows, and the duration of the run.
 
     Scenarios are immutable: `set` returns a new one.

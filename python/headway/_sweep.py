@@ -8,23 +8,34 @@ import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _native
+from ._algorithms import Algorithms
+from ._figures import Figure, look
 from ._names import unknown
 from ._table import Table, counted
 from ._toml import inline
+from ._workers import run as run_in_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas
-    from matplotlib.figure import Figure
+    import xarray
+    from matplotlib.axes import Axes
+    from typing_extensions import Unpack
 
+    from ._controllers import Controller
+    from ._figures import Style
+    from ._queues import SendQueue
     from ._scenario import Scenario
     from ._toml import Value
 
     Parts = tuple[str, str, list[str], str, dict[str, bytes], list[str]]
+
+Kind = Literal["lines", "boxes", "cdf", "heat-map"]
+"""Kind of a figure of a sweep."""
 
 _FLOWS, _LINKS, _RUNS = "flows.parquet", "links.parquet", "runs.parquet"
 
@@ -80,17 +91,78 @@ class ResultTable:
         """
         return ResultTable(self._inner.against(value, paired))
 
+    @overload
     def plot(
-        self, over: str, metric: int | str = 0, *, by: str | None = None, log_x: bool = False, title: str | None = None
-    ) -> Figure:
-        """Returns a matplotlib figure of the mean and interval of a metric over a key.
+        self,
+        over: str | None = ...,
+        metric: int | str = ...,
+        *,
+        by: str | None = ...,
+        kind: Kind = ...,
+        log_x: bool = ...,
+        ax: None = None,
+        **style: Unpack[Style],
+    ) -> Figure: ...
+    @overload
+    def plot(
+        self, over: str, metric: int | str = ..., *, by: str | None = ..., log_x: bool = ..., ax: Axes
+    ) -> Axes: ...
+    def plot(
+        self,
+        over: str | None = None,
+        metric: int | str = 0,
+        *,
+        by: str | None = None,
+        kind: Kind = "lines",
+        log_x: bool = False,
+        ax: Axes | None = None,
+        **style: Unpack[Style],
+    ) -> Figure | Axes:
+        """Draws a metric over a key, or over the seeds if `over` is None.
 
-        With `by`, each value of that key is a curve. Other varied keys are averaged for each seed,
-        so that intervals are over seeds only.
+        - `by`: a key with a line, box or row for each value. Other varied keys are averaged for each
+          seed, so that intervals are over seeds only.
+        - `kind`: "lines" (means with intervals), "boxes", "cdf", or "heat-map" (needs `by`).
+        - `ax`: axes of matplotlib, to which means with intervals are added. They are returned.
+        - The other arguments are those of `headway.plot`.
         """
-        from ._plot import plot_over
+        number = self._metric(metric)
+        if log_x:
+            self._check_logarithmic(over)
+        if kind == "heat-map" and by is None:
+            raise ValueError("a heat map needs two keys: set by")
+        if ax is not None:
+            return self._add_to(ax, over, number, by, log_x=log_x)
+        return Figure._of(self._inner.draw(number, over, by, kind, log_x, look(style)))
 
-        return plot_over(self, self._metric(metric), over, by, log_x=log_x, title=title)
+    def _check_logarithmic(self, over: str | None) -> None:
+        """Raises an exception if a logarithmic axis would omit values."""
+        if over is None:
+            raise ValueError("log_x: the seeds are no axis")
+        places, lines = self._inner.over(0, over, None)
+        if places is not None:
+            raise ValueError(f"log_x: the values of {over} are not numbers")
+        if any(point[0] <= 0 for _, points in lines for point in points):
+            raise ValueError(f"log_x: {over} has a value at or below 0, and a logarithmic axis begins above 0")
+
+    def _add_to(self, ax: Axes, over: str | None, metric: int, by: str | None, *, log_x: bool) -> Axes:
+        if over is None:
+            raise ValueError("ax needs a key: set over")
+        places, lines = self._inner.over(metric, over, by)
+        (x_title, x_scale), (y_title, y_scale) = self._inner.axes(metric, over)
+        for label, points in lines:
+            x, means, halves = zip(*points, strict=True) if points else ((), (), ())
+            # matplotlib draws no error bar for NaN.
+            bars = [float("nan") if half is None else half / y_scale for half in halves]
+            at, values = [place / x_scale for place in x], [mean / y_scale for mean in means]
+            ax.errorbar(at, values, yerr=bars, label=label or None, marker="o", capsize=3)
+        ax.set_xlabel(x_title)
+        ax.set_ylabel(y_title)
+        if places is not None:
+            ax.set_xticks(range(len(places)), places)
+        elif log_x:
+            ax.set_xscale("log")
+        return ax
 
     def csv(self) -> str:
         """Returns the output of `headway sweep --csv`."""
@@ -124,6 +196,29 @@ class ResultTable:
         metrics = zip(self.metrics, self._data["units"], strict=True)
         frame.attrs["units"] = units | {name: unit for name, unit in metrics if unit}
         return frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Returns each metric as an array over the varied keys and the seed. Requires xarray.
+
+        Combinations that were not run are NaN. The attribute `units` of a key or metric is its unit.
+        """
+        import pandas
+
+        rows = []
+        for row in range(len(self)):
+            cells = dict(zip(self.keys, self._inner.cells(row), strict=True))
+            seeds: dict[int, dict[str, Any]] = {}
+            for metric in self.metrics:
+                for seed, value in self.samples(row, metric).items():
+                    seeds.setdefault(seed, {})[metric] = value
+            rows += [cells | {"seed": seed} | values for seed, values in seeds.items()]
+        frame = pandas.DataFrame(rows, columns=[*self.keys, "seed", *self.metrics])
+        dataset: xarray.Dataset = frame.set_index([*self.keys, "seed"]).to_xarray()
+        units = self.to_pandas().attrs["units"]
+        for name in dataset.variables:
+            if name in units:
+                dataset[name].attrs["units"] = units[name]
+        return dataset
 
     def __len__(self) -> int:
         return len(self._data["rows"])
@@ -191,6 +286,8 @@ def sweep(
     *,
     seeds: int | Sequence[int] | None = None,
     metrics: Mapping[str, str] | Iterable[str] = (),
+    controllers: Mapping[str, Controller] | None = None,
+    queues: Mapping[str, Callable[[], SendQueue]] | None = None,
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     cluster: object = None,
@@ -206,6 +303,9 @@ def sweep(
       scenario.
     - `seeds`: the number of seeds, starting at 1, or a list of seeds.
     - `metrics`: expressions as in `Record.metric`, by name.
+    - `controllers`, `queues`: rate controllers and send queues in Python, as in `Scenario.run`. Each
+      of the `jobs` is then a process. Finished runs are reused until the source of a module with one
+      of these classes changes. Classes of a notebook or of the main module need cloudpickle.
     - `out`: the folder of the dataset; `out/NAME-sweep` by default.
     - `jobs`: the number of threads; one per core by default.
     - `cluster`: the address of a Dask cluster or a `distributed.Client`, to run on the cluster
@@ -237,7 +337,8 @@ def sweep(
         varies.append(f"seeds={operator.index(seeds)}")
     parts = _parts(scenario, varies)
     expressions = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
-    native = _native.Sweep(*parts)
+    algorithms = Algorithms(controllers or {}, queues or {}) if controllers or queues else None
+    native = _native.Sweep(*parts, algorithms.identity() if algorithms else "")
     initial = len({seed for _, seed in native.tasks()})
     if max_seeds is not None and max_seeds < initial:
         raise ValueError(f"max_seeds is {max_seeds}, below the initial number of seeds; expected {initial} or more")
@@ -247,12 +348,14 @@ def sweep(
     session = native.open(path, again)
     try:
         while True:
-            if cluster is None:
-                session.run(jobs, progress)
-            else:
+            if cluster is not None:
                 from .dask import run
 
-                run(cluster, parts, session, progress)
+                run(cluster, parts, algorithms, session, progress)
+            elif algorithms is not None:
+                run_in_processes(parts, algorithms, session, jobs, progress)
+            else:
+                session.run(jobs, progress)
             if precision_share is None or not session.refine(expressions, precision_share, max_seeds):
                 break
         results = ResultTable(session.results(expressions))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _native
+from ._names import unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas
     import polars
     import pyarrow
 
-    from . import _native
+_MAX_ROWS = 10
 
 
 def counted(number: int, noun: str) -> str:
@@ -57,6 +63,54 @@ class Table:
         frame: pandas.DataFrame = self.to_pyarrow().to_pandas()
         return frame
 
+    @overload
+    def __getitem__(self, key: str) -> list[Any]: ...
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, key: str | int | slice) -> list[Any] | dict[str, Any] | list[dict[str, Any]]:
+        """Returns a column by its name, a row by its number, or the rows of a slice."""
+        names = self.column_names
+        if isinstance(key, str):
+            if key not in names:
+                raise unknown("column", key, names)
+            return self._inner.cells(names.index(key), 0, len(self))
+        if isinstance(key, slice):
+            rows = range(*key.indices(len(self)))
+            if rows.step == 1:
+                return self._rows(rows.start, rows.stop)
+            return [self[row] for row in rows]
+        row = key + len(self) if key < 0 else key
+        if not 0 <= row < len(self):
+            raise IndexError(f"there is no row {key}; the table has {counted(len(self), 'row')}")
+        return self._rows(row, row + 1)[0]
+
+    def _rows(self, start: int, stop: int) -> list[dict[str, Any]]:
+        names = self.column_names
+        columns = [self._inner.cells(number, start, stop) for number in range(len(names))]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._rows(0, len(self)))
+
+    def head(self, rows: int = 5) -> list[dict[str, Any]]:
+        """Returns the first rows, each as a dict."""
+        return self[:rows]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._inner.ipc(),)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.column_names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_shown(value)}</td>" for value in row.values()) + "</tr>"
+            for row in self.head(_MAX_ROWS)
+        )
+        more = len(self) - _MAX_ROWS
+        note = f"<p>and {counted(more, 'more row')}</p>" if more > 0 else ""
+        return f"<table><tr>{head}</tr>{rows}</table>{note}"
+
     @property
     def column_names(self) -> list[str]:
         """The names of the columns."""
@@ -67,3 +121,13 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.column_names)}>"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else escape(str(value))
+
+
+def _restore(ipc: bytes) -> Table:
+    return Table(_native.Table.from_ipc(ipc))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -22,6 +23,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._algorithms import Algorithms, simulate
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -37,7 +39,13 @@ _TASKS_PER_THREAD = 3
 """Maximum number of submitted tasks per worker thread."""
 
 
-def run(cluster: object, parts: Parts, session: _native.Session, progress: Callable[[int, int], object] | None) -> None:
+def run(
+    cluster: object,
+    parts: Parts,
+    algorithms: Algorithms | None,
+    session: _native.Session,
+    progress: Callable[[int, int], object] | None,
+) -> None:
     """Runs the missing runs of a session on a cluster, which is an address or a
     `distributed.Client`.
     """
@@ -48,6 +56,7 @@ def run(cluster: object, parts: Parts, session: _native.Session, progress: Calla
     own_client = None if isinstance(cluster, dask.Client) else dask.Client(cluster)
     client: Any = own_client or cluster
     try:
+        chosen = algorithms and (algorithms.pickled(), algorithms.identity())
         pending = session.missing()
         total, done, runs = len(pending), 0, _FIRST_RUNS
         pending.reverse()
@@ -57,7 +66,7 @@ def run(cluster: object, parts: Parts, session: _native.Session, progress: Calla
         def submit() -> None:
             if pending:
                 batch = [pending.pop() for _ in range(min(runs, len(pending)))]
-                future = client.submit(_work, parts, batch, _native.CODE, pure=False, retries=3)
+                future = client.submit(_work, parts, chosen, batch, _native.CODE, pure=False, retries=3)
                 submitted.add(future)
                 futures.add(future)
 
@@ -86,7 +95,9 @@ def run(cluster: object, parts: Parts, session: _native.Session, progress: Calla
             own_client.close()
 
 
-def _work(parts: Parts, tasks: list[tuple[int, int]], code: str) -> tuple[float, list[tuple[int, int, str]]]:
+def _work(
+    parts: Parts, algorithms: tuple[bytes, str] | None, tasks: list[tuple[int, int]], code: str
+) -> tuple[float, list[tuple[int, int, str]]]:
     """Executes a task on a worker. Returns its duration in s and the results."""
     if code != _native.CODE:
         raise Error(
@@ -94,8 +105,13 @@ def _work(parts: Parts, tasks: list[tuple[int, int]], code: str) -> tuple[float,
         )
     start = time.perf_counter()
     file, text, sets, folder, files, varies = parts
-    sweep = _cached_sweep(file, text, tuple(sets), folder, tuple(files.items()), tuple(varies))
-    results = [(point, seed, sweep.simulate(point, seed)) for point, seed in tasks]
+    pickled, identity = algorithms or (None, "")
+    sweep = _cached_sweep(file, text, tuple(sets), folder, tuple(files.items()), tuple(varies), identity)
+    if pickled is None:
+        results = [(point, seed, sweep.simulate(point, seed)) for point, seed in tasks]
+    else:
+        chosen = pickle.loads(pickled)
+        results = [(point, seed, simulate(sweep, parts, chosen, point, seed)) for point, seed in tasks]
     return time.perf_counter() - start, results
 
 
@@ -107,8 +123,9 @@ def _cached_sweep(
     folder: str,
     files: tuple[tuple[str, bytes], ...],
     varies: tuple[str, ...],
+    identity: str,
 ) -> _native.Sweep:
-    return _native.Sweep(file, text, list(sets), folder, dict(files), list(varies))
+    return _native.Sweep(file, text, list(sets), folder, dict(files), list(varies), identity)
 
 
 def _main(words: list[str]) -> None:
@@ -121,11 +138,11 @@ def _main(words: list[str]) -> None:
     at = rest.index("--")
     read = _native.Scenario(path, _text(path), rest[:at], os.path.dirname(path), {})
     parts = read.file, read.text, read.sets, os.fspath(read.folder), read.files, rest[at + 1 :]
-    session = _native.Sweep(*parts).open(out, again == "again")
+    session = _native.Sweep(*parts, "").open(out, again == "again")
     # The command closes its end of the pipe when it exits or stops the sweep.
     threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
     try:
-        run(address, parts, session, None)
+        run(address, parts, None, session, None)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except OSError as error:

@@ -1,6 +1,8 @@
-"""Constants that several tests use."""
+"""Constants and controllers that several tests use."""
 
 from pathlib import Path
+
+import headway
 
 ROOT = Path(__file__).resolve().parents[2]
 """Root folder of the repository."""
@@ -19,3 +21,31 @@ to        = "r2"
 transport = { kind = "tcp-newreno" }
 source    = { kind = "ftp" }
 """
+
+
+class Paced(headway.SenderHalf):
+    """Sends each 10 ms."""
+
+    gap_ns = 10_000_000
+
+    def __init__(self, context):
+        self.next_ns = context.now_ns
+
+    def poll_send(self, now_ns, size_bytes):
+        return self.next_ns
+
+    def on_send(self, now_ns, number, size_bytes):
+        self.next_ns = max(now_ns, self.next_ns) + self.gap_ns
+
+
+class Slow(Paced):
+    """Sends each 40 ms."""
+
+    gap_ns = 40_000_000
+
+
+class Broken(Paced):
+    """Fails at the first packet."""
+
+    def on_send(self, now_ns, number, size_bytes):
+        return 1 // 0

@@ -1,6 +1,8 @@
 """Fixtures of all tests."""
 
+import os
 import signal
+import subprocess
 
 import pytest
 
@@ -32,3 +34,12 @@ def long() -> Scenario:
         flows=[Flow("ftp", "r1", "r2", transport="tcp-cubic", source="ftp", count=8)],
         record={"series": False},
     )
+
+
+@pytest.fixture
+def program():
+    """Returns a function that runs `headway`, whose path is in HEADWAY, with arguments."""
+    path = os.environ.get("HEADWAY")
+    if path is None:
+        pytest.skip("HEADWAY is not set to a program")
+    return lambda *arguments: subprocess.run([path, *map(str, arguments)], check=True, capture_output=True, text=True)

@@ -167,6 +167,9 @@ def test_a_notebook_runs(path, tmp_path):
     assert not any(cell.get("outputs") for cell in notebook.cells), "notebooks are stored without outputs"
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
     pictures = [
-        output for cell in notebook.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
+        output
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "image/svg+xml" in output.get("data", {})
     ]
     assert pictures

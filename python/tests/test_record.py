@@ -226,20 +226,82 @@ def test_text_and_html_output(record):
     assert "<td>r1-&gt;r2</td>" in html
 
 
-def test_figures(record):
-    from matplotlib import colors
-
-    for name in ("throughput", "queue", "cwnd", "loss"):
+def test_figures(record, tmp_path):
+    for name in ("throughput", "delay", "queue", "cwnd", "loss"):
         figure = record.plot(name)
-        (axes,) = figure.axes
-        assert axes.get_title(loc="left").endswith(": scenario")
-        assert axes.get_xlabel() == "Time (s)"
-        assert axes.lines
-        assert colors.to_hex(axes.lines[0].get_color()) == "#0072b2"
-    (axes,) = record.plot("throughput").axes
-    assert [line.get_label() for line in axes.lines] == ["ftp"]
-    assert axes.get_ylabel() == "Throughput (Mb/s)"
+        assert figure.name == name
+        assert ": scenario\n" in figure.svg
+        assert "\nTime (s)\n" in figure.svg
+        assert figure._repr_svg_() == figure.svg
+    figure = record.plot("throughput")
+    assert "\nThroughput (Mb/s)\n" in figure.svg
+    assert figure.png().startswith(b"\x89PNG")
+    for ending, start in ((".svg", b"<svg "), (".png", b"\x89PNG"), (".pdf", b"%PDF-")):
+        figure.save(tmp_path / f"throughput{ending}")
+        assert (tmp_path / f"throughput{ending}").read_bytes().startswith(start)
+    with pytest.raises(ValueError, match=r"expected the ending \.svg, \.png or \.pdf"):
+        figure.save(tmp_path / "throughput.jpg")
     with pytest.raises(ValueError, match='there is no figure "speed"; known are throughput'):
         record.plot("speed")
-    with pytest.raises(ValueError, match="no samples of allowed_rate_bps"):
+    with pytest.raises(ValueError, match="no values for the figure allowed-rate"):
         record.plot("allowed-rate")
+    with pytest.raises(ValueError, match="scenario has no distributions"):
+        record.plot("delay-cdf")
+
+
+def test_figures_have_the_bytes_of_the_command(record, tmp_path, program):
+    record.save(tmp_path / "run")
+    program("plot", tmp_path / "run", "--size", "127x63.5mm", "--title", "Own", "--format", "svg")
+    for name in ("throughput", "delay", "cwnd"):
+        drawn = headway.plot({"run": record}, name, size_mm=(127, 63.5), title="Own")
+        assert drawn.svg == (tmp_path / "run" / f"{name}.svg").read_text()
+
+
+def test_several_records_share_a_figure(record):
+    figure = headway.plot({"one": record, "other": record}, names={"other": "Another"}, legend="below")
+    assert "\none\n" in figure.svg
+    assert "\nAnother\n" in figure.svg
+    with pytest.raises(ValueError, match='legend is "left"; expected "outside", "below" or "none"'):
+        headway.plot([record], legend="left")
+
+
+def test_lines_are_added_to_axes_of_matplotlib(record):
+    from matplotlib import pyplot
+
+    _, axes = pyplot.subplots()
+    assert record.plot("throughput", ax=axes) is axes
+    assert [line.get_label() for line in axes.lines] == ["ftp"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Time (s)", "Throughput (Mb/s)")
+    times, values = record.samples("throughput_bps")["ftp"]
+    assert list(axes.lines[0].get_xdata()) == times
+    assert list(axes.lines[0].get_ydata()) == [value / 1e6 for value in values]
+    headway.plot({"a": record, "b": record}, "delay", ax=axes)
+    assert [line.get_label() for line in axes.lines[1:]] == ["a", "b"]
+    pyplot.close()
+
+
+def test_tables_are_read_by_column_and_row(record):
+    flows = record.flows
+    assert flows["name"] == ["ftp"]
+    series = record.series
+    frame = series.to_pandas()
+    assert series["value"] == frame["value"].tolist()
+    assert series["entity"] == frame["entity"].tolist()
+    assert series[0] == frame.iloc[0].to_dict()
+    assert series[-1] == frame.iloc[-1].to_dict()
+    assert series.head(3) == series[:3] == [series[0], series[1], series[2]]
+    assert series[5:0:-2] == [series[5], series[3], series[1]]
+    assert len(list(series)) == len(series)
+    with pytest.raises(IndexError, match="the table has"):
+        series[len(series)]
+    with pytest.raises(ValueError, match='there is no column "valeu"; did you mean "value"'):
+        series["valeu"]
+
+
+def test_tables_are_pickled_and_shown(record):
+    for table in (record.series, record.flows, record.events):
+        again = pickle.loads(pickle.dumps(table))
+        assert pyarrow.table(again) == pyarrow.table(table)
+    html = record.series._repr_html_()
+    assert html.count("<tr>") == 11
+    assert "more rows" in html

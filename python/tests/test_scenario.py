@@ -136,7 +136,8 @@ def test_warnings():
     ("part", "table"), [(Node, "NodeTable"), (Link, "LinkTable"), (Flow, "FlowTable"), (Attacker, "AttackerTable")]
 )
 def test_objects_have_the_keys_of_the_file(part, table):
-    keys = {name.rstrip("_") for name in inspect.signature(part).parameters}
+    # The second node of a link is part of `between`.
+    keys = {name.rstrip("_") for name in inspect.signature(part).parameters if name != "and_"}
     assert keys == set(headway.schema()["$defs"][table]["properties"])
 
 
@@ -169,3 +170,17 @@ def test_objects_are_mappings():
 
 def test_load_accepts_str_and_path():
     assert Scenario.load(str(ROOT / "scenarios/red.toml")) == Scenario.load(Path(ROOT / "scenarios/red.toml"))
+
+
+def test_a_wrong_argument_names_the_nearest_one():
+    with pytest.raises(TypeError, match='Flow has no argument "sorce"; did you mean "source"'):
+        Flow("ftp", "a", "b", transport="tcp-cubic", sorce="ftp")
+    with pytest.raises(TypeError, match='Scenario has no argument "link"; did you mean "links"'):
+        Scenario(duration="1s", link=[], flows=[])
+
+
+def test_a_link_has_two_nodes():
+    assert dict(Link("a", "b", rate="1Mbps")) == dict(Link(["a", "b"], rate="1Mbps"))
+    for wrong in (("a",), (("a", "b"), "c")):
+        with pytest.raises(TypeError, match="node"):
+            Link(*wrong)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import cases
 import pyarrow.parquet
 import pytest
 
@@ -110,20 +111,54 @@ def test_axes_have_readable_units(tmp_path):
     vary = {"link[0].rate": ["2Mbps", "10Mbps"]}
     metrics = LOSS | {"goodput": "sum(flow[*].goodput_bps)", "delay": "flow[*].one_way_delay_s.mean / 1"}
     results = headway.sweep(LOSSY, vary, metrics=metrics, out=tmp_path / "out").results
-    (axes,) = results.plot("rate").axes
+    from matplotlib import pyplot
+
+    axes = results.plot("rate", ax=pyplot.subplots()[1])
     assert axes.get_xlabel() == "rate (Mb/s)"
+    assert "\nrate (Mb/s)\n" in results.plot("rate").svg
     assert list(axes.lines[0].get_xdata()) == [2.0, 10.0]
     # Regression test: the metric axis had no unit. A quotient has none.
-    (axes,) = results.plot("rate", "goodput").axes
+    axes = results.plot("rate", "goodput", ax=pyplot.subplots()[1])
     assert axes.get_ylabel() == "goodput (kb/s)"
     means = [row["metrics"][results.metrics.index("goodput")]["mean"] for row in results.rows]
     assert list(axes.lines[0].get_ydata()) == [mean / 1e3 for mean in means]
     assert results.to_pandas().attrs["units"] == {"rate": "bps", "goodput": "bps"}
-    assert results.plot("rate", "delay").axes[0].get_ylabel() == "delay"
+    assert "\ndelay\n" in results.plot("rate", "delay").svg
+    pyplot.close("all")
+
+
+def test_results_are_an_array_over_keys_and_seeds(tmp_path):
+    vary = {"link[0].rate": ["2Mbps", "10Mbps"], "link[0].queue.kind": ["droptail", "codel"]}
+    metrics = {"goodput": "sum(flow[*].goodput_bps)"}
+    results = headway.sweep(LOSSY, vary, seeds=3, metrics=metrics, out=tmp_path / "out").results
+    dataset = results.to_xarray()
+    assert dict(dataset.sizes) == {"rate": 2, "kind": 2, "seed": 3}
+    assert dataset["goodput"].attrs["units"] == dataset["rate"].attrs["units"] == "bps"
+    for number, row in enumerate(results.rows):
+        rate, kind = results._inner.cells(number)
+        values = dataset["goodput"].sel(rate=rate, kind=kind)
+        assert dict(zip(values["seed"].values.tolist(), values.values.tolist(), strict=True)) == results.samples(
+            number, 0
+        )
+        assert values.mean() == pytest.approx(row["metrics"][0]["mean"])
+
+
+def test_kinds_of_figures_of_a_sweep(tmp_path):
+    vary = {"link[0].rate": ["2Mbps", "10Mbps"], "link[0].delay": ["5ms", "20ms"]}
+    results = headway.sweep(LOSSY, vary, seeds=2, metrics=LOSS, out=tmp_path / "out").results
+    for kind, text in [("lines", "mean"), ("boxes", "box: quartiles, median, mean"), ("cdf", "of runs")]:
+        assert text in results.plot("rate", by="delay", kind=kind).svg
+    heat_map = results.plot("rate", by="delay", kind="heat-map", names={"delay": "One-way delay"})
+    assert heat_map.svg.count("<rect") > 64
+    assert "\nOne-way delay\n" in heat_map.svg
+    with pytest.raises(ValueError, match="a heat map needs two keys"):
+        results.plot("rate", kind="heat-map")
+    with pytest.raises(ValueError, match='kind is "pie"; expected "lines", "boxes", "cdf" or "heat-map"'):
+        results.plot("rate", kind="pie")
 
 
 def test_logarithmic_axis_refuses_values_it_would_omit(tmp_path):
-    """matplotlib silently omits values at or below 0 on a logarithmic axis."""
+    """A logarithmic axis would silently omit values at or below 0."""
     for vary, why in [
         ({"link[0].delay": ["0ms", "5ms"]}, "delay has a value at or below 0"),
         ({"link[0].queue.kind": ["droptail", "codel"]}, "the values of kind are not numbers"),
@@ -292,3 +327,45 @@ def test_command_runs_on_a_cluster(tmp_path):
     )
     assert lost.returncode == 1
     assert b"--dask" in lost.stderr
+
+
+PACED = headway.Scenario(
+    duration="2s",
+    links=[headway.Link("a", "b", rate="1Mbps", delay="20ms", loss={"kind": "bernoulli", "probability": 0.05})],
+    flows=[headway.Flow("mine", "a", "b", transport="udpm", source={"kind": "cbr", "rate": "4Mbps", "size": "1000B"})],
+)
+
+
+def test_a_controller_in_python_is_swept_on_two_cores_and_on_a_cluster(tmp_path):
+    """Five values and 20 seeds give the same dataset, and the runs are reused."""
+    distributed = pytest.importorskip("distributed")
+    arguments = {
+        "vary": {"link[0].rate": {"from": "1Mbps", "to": "5Mbps", "steps": 5}},
+        "seeds": 20,
+        "metrics": {"goodput": "flow[mine].goodput_bps"},
+        "controllers": {"mine": headway.Controller(cases.Paced)},
+    }
+    near = headway.sweep(PACED, out=tmp_path / "near", jobs=2, **arguments)
+    assert len(near.results) == 5
+    values = near.results.samples(0, 0)
+    assert values == {
+        seed: PACED.set("seed", seed).run(controllers=arguments["controllers"]).metric("flow[mine].goodput_bps")
+        for seed in values
+    }
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        far = headway.sweep(PACED, out=tmp_path / "far", cluster=client, **arguments)
+    assert dataset(far.path) == dataset(near.path)
+    done = []
+    headway.sweep(PACED, out=tmp_path / "near", jobs=2, progress=lambda *numbers: done.append(numbers), **arguments)
+    assert done == []
+    other = arguments | {"controllers": {"mine": headway.Controller(cases.Slow)}}
+    slow = headway.sweep(PACED, out=tmp_path / "near", jobs=2, **other)
+    assert slow.results.samples(0, 0) != values
+
+
+def test_a_failing_controller_ends_the_sweep(tmp_path):
+    with pytest.raises(headway.Error, match=r"seed \d failed:[^$]*ZeroDivisionError"):
+        headway.sweep(PACED, seeds=3, out=tmp_path / "out", controllers={"mine": headway.Controller(cases.Broken)})

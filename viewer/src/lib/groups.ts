@@ -3,7 +3,7 @@ import { metric, rank, type Metric } from "./metrics.ts";
 import type { RunRecord } from "./record.ts";
 import type { Line } from "./series.ts";
 
-/** Entities of a metric. The values of a flow at one link have the entity LINK/FLOW. */
+/** Entities of a metric. The values of a flow at one link have the entity LINK/FLOW, those of a media kind FLOW/KIND. */
 const ENTITY_TYPES = ["flows", "links", "flows at links", "others"] as const;
 type EntityType = (typeof ENTITY_TYPES)[number];
 
@@ -56,6 +56,8 @@ function ownerOf(
     const link = entity.slice(0, slash);
     if (links.has(link)) return { of: "flows at links", link, flow: entity.slice(slash + 1) };
   }
+  const kind = entity.lastIndexOf("/");
+  if (kind >= 0 && flows.has(entity.slice(0, kind))) return { of: "flows", flow: entity.slice(0, kind) };
   return { of: "others" };
 }
 

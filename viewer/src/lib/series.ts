@@ -69,3 +69,31 @@ export function align(lines: Pick<Line, "times" | "values">[]): [number[], ...(n
   });
   return [times, ...columns];
 }
+
+/**
+ * Returns the finite samples in a time range, and at most the first, the least, the greatest and the last one of each of
+ * `columns` equal parts, so that the size of a picture does not depend on the length of the run.
+ */
+export function thinned(
+  times: Float64Array,
+  values: Float64Array,
+  from: number,
+  to: number,
+  columns: number,
+): [time: number, value: number][] {
+  const parts: number[][] = [];
+  let last = -1;
+  for (let i = 0; i < times.length; i++) {
+    if (times[i] < from || times[i] > to || !Number.isFinite(values[i])) continue;
+    const part = Math.floor(((times[i] - from) / (to - from || 1)) * columns);
+    if (part !== last) parts.push([]);
+    last = part;
+    parts[parts.length - 1].push(i);
+  }
+  return parts.flatMap((part) => {
+    const least = part.reduce((best, i) => (values[i] < values[best] ? i : best));
+    const most = part.reduce((best, i) => (values[i] > values[best] ? i : best));
+    const kept = new Set([part[0], least, most, part[part.length - 1]]);
+    return [...kept].sort((a, b) => a - b).map((i): [number, number] => [times[i], values[i]]);
+  });
+}

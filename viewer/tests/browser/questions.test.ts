@@ -2,7 +2,7 @@
  * Questions of a new user, answered only from the contents of the screen and by following its links. The expected
  * answers are read from the files of the record, or follow from the scenario.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
@@ -263,6 +263,58 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       );
     }
     await expectVisible(smoother);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("which flow is the slowest, and which the most delayed?", async () => {
+    const flows = summaryOf(folders[STARVE]).flows as FlowSummary[];
+    const by = (key: (flow: FlowSummary) => number) =>
+      flows.toSorted((a, b) => key(a) - key(b)).map(({ name }) => name);
+    const { page, complaints, close } = await openRecords(STARVE);
+    const rows = () =>
+      page.locator("#flows tbody tr[data-flow]").evaluateAll((all) => all.map((row) => row.getAttribute("data-flow")));
+    const heading = page.locator("#flows").getByRole("columnheader", { name: /throughput/ });
+    await heading.getByRole("button").click();
+    expect(await rows()).toEqual(by(({ throughput_bps }) => -throughput_bps));
+    expect(await heading.getAttribute("aria-sort")).toBe("descending");
+    await heading.getByRole("button").click();
+    expect(await rows()).toEqual(by(({ throughput_bps }) => throughput_bps));
+    await page.locator("#flows").getByRole("button", { name: "delay" }).click();
+    expect(await rows()).toEqual(by(({ one_way_delay_s }) => -(one_way_delay_s?.mean ?? 0)));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("when did TCP time out?", async () => {
+    const timeouts = events(STARVE).filter(({ event }) => event === "timeout");
+    const { page, complaints, close } = await openRecords(STARVE);
+    const panel = page.locator("#events");
+    await panel.getByRole("searchbox").fill("timeout download");
+    await panel.getByText(`${count(timeouts.length)} of `).waitFor();
+    // The list has the last events before the time of the page.
+    await page.keyboard.press("Escape");
+    await page.locator("body").press("End");
+    await expect.poll(() => panel.getByRole("listitem").first().innerText()).toContain(timeText(timeouts.at(-1)!.time));
+    await panel.getByRole("searchbox").fill("no such event");
+    expect(await panel.innerText()).toContain("No event matches the search.");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("how long did audio and video of a call take?", async () => {
+    const { page, complaints, close } = await openRecords(CONFERENCE);
+    const chart = page.locator('[data-chart="one_way_delay_s of flows"]');
+    for (const label of ["call", "call/audio", "call/video"])
+      expect(await chart.locator(`[data-value="${label}"]`).innerText()).toMatch(/ m?s$|–/);
+    await chart.getByRole("button", { name: /^Enlarge/ }).click();
+    await expect.poll(async () => (await chart.locator("canvas").boundingBox())!.height).toBeGreaterThan(400);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      chart.getByRole("button", { name: /as SVG$/ }).click(),
+    ]);
+    const svg = readFileSync(await download.path(), "utf8");
+    for (const text of ["One-way delay of flows", "Time (s)", "call/audio", "call/video"]) expect(svg).toContain(text);
     expect(complaints).toEqual([]);
     await close();
   });

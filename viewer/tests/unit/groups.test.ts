@@ -29,6 +29,7 @@ describe("charts", () => {
         line("x->y/a/b", "dropped_packets"),
         line("x->y", "queue_packets"),
         line("mars", "temperature"),
+        line("a/b/audio", "rtt_s"),
       ],
     },
   ]);
@@ -47,6 +48,8 @@ describe("charts", () => {
   it("have the flow and the link of each line", () => {
     expect(groups[4].members[0]).toMatchObject({ flow: "a/b", link: "x->y" });
     expect(groups[1].members[0].flow).toBeUndefined();
+    // A media kind of a flow.
+    expect(groups[3].members[1]).toMatchObject({ flow: "a/b", line: { entity: "a/b/audio" } });
   });
 
   it("are shown by default for flows, queues and unknown metrics", () => {

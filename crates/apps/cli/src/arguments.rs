@@ -12,7 +12,9 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 pub(crate) use links::{GuardOptions, InitOptions, LinkOptions, ProxyOptions, ShellOptions};
 pub(crate) use papers::{PapersCommand, PapersOptions};
-pub(crate) use plots::{PlotFormat, PlotKind, PlotLegend, PlotOptions, ReportOptions, StyleOptions, ViewOptions};
+pub(crate) use plots::{
+    OverOptions, PlotFormat, PlotKind, PlotLegend, PlotOptions, PlotPreset, ReportOptions, StyleOptions, ViewOptions,
+};
 #[cfg(target_os = "linux")]
 pub(crate) use runs::LabOptions;
 pub(crate) use runs::{QueuesOptions, RunOptions, SuiteOptions, SweepOptions};
@@ -103,8 +105,22 @@ in the folder `programs` of the record.
 
 The exit status is 0 for a valid run, 1 if a program failed, and 125 if the lab fails or the run is not valid.";
 
-/// Options of [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
-const STYLE_OPTIONS: [&str; 6] = ["title", "x_label", "y_label", "size", "font_size", "legend"];
+/// Options of [`OverOptions`] and [`StyleOptions`]; `headway sweep` accepts them only with `--plot`.
+const STYLE_OPTIONS: [&str; 13] = [
+    "by",
+    "boxes",
+    "cdf",
+    "heat_map",
+    "preset",
+    "title",
+    "x_label",
+    "y_label",
+    "names",
+    "size",
+    "font_size",
+    "legend",
+    "formats",
+];
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use crate::arguments::{PapersCommand, PapersOptions};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
+use crate::plot::write_figure;
 use crate::progress::Progress;
 use headway_papers::{
     Cell, CellError, Claims, Class, Inferred, JudgedClaim, Measured, Outcome, PAPERS, Paper, Part, Profile, Results,
@@ -26,9 +27,6 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Scale of PNG files relative to SVG files.
-const SCALE: f32 = 2.0;
 
 pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
     match command {
@@ -90,11 +88,8 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
     let mut drawn = String::new();
     for chart in charts(claims, ns2, &results, &ran).map_err(|error| wrong(&error))? {
         let figure = chart.draw().map_err(|error| Failure::Plot(error.to_string()))?;
-        let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
-        for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
-            let name = format!("{}.{ending}", figure.name);
-            pictures.write(&name, bytes)?;
-            drawn.push_str(&format!("\nchart: {}", pictures.path(&name).display()));
+        for path in write_figure(&figure, &pictures, &[])? {
+            drawn.push_str(&format!("\nchart: {path}"));
         }
     }
     let tables = plain(claims, ns2, &results).map_err(|error| wrong(&error))?;

@@ -1,28 +1,71 @@
-//! `headway plot`: draws charts of records.
+//! `headway plot`: draws charts of records, and of datasets of sweeps.
 
-use crate::arguments::{PlotFormat, PlotKind, PlotLegend, PlotOptions, StyleOptions};
+pub(crate) mod over;
+
+use crate::arguments::{PlotFormat, PlotKind, PlotLegend, PlotOptions, PlotPreset, StyleOptions};
 use crate::error::Failure;
 use crate::output;
+use clap::ValueEnum;
 use headway_record::plot::{
     Figure, LegendPlace, Run, RunDelays, Style, XAxis, delay_chart, figures, frame_chart, is_drawable,
 };
-use headway_record::{SeriesTable, Summary};
-use headway_run::{Folder, listed};
+use headway_record::{SERIES_FIGURES, SeriesTable, Summary};
+use headway_run::{Folder, Metric, Places, RUNS, ResultTable, SEED, listed};
+use headway_scenario::choices;
 use headway_units::counted;
+use over::Over;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Scale of PNG files relative to SVG files.
-pub(crate) const SCALE: f32 = 2.0;
+const SCALE: f32 = 2.0;
 
 pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
+    if let [path] = &options.records[..] {
+        let folder = Folder(path.clone());
+        // The folder of a sweep with records has both; time series are the default then.
+        let asks = options.only_of_dataset().is_some();
+        if folder.path(RUNS).exists() && options.kind.is_none() && (asks || listed(&folder)?.is_none()) {
+            return write(&of_dataset(&folder, options)?, options);
+        }
+    }
+    if let Some(option) = options.only_of_dataset() {
+        return Err(Failure::Plot(format!("{option} needs the folder of one dataset, written by `headway sweep`")));
+    }
     let records = records(&options.records)?;
     let style = style(&options.style);
-    let figures = match options.kind {
+    let figures = match options.kind.unwrap_or(PlotKind::Series) {
         PlotKind::Series => series(&records, options, &style)?,
         PlotKind::DelayCdf | PlotKind::Frames => delays(&records, options, &style)?,
     };
     write(&figures, options)
+}
+
+/// Returns the charts of a sweep's metrics over one of its keys.
+fn of_dataset(folder: &Folder, options: &PlotOptions) -> Result<Vec<Figure>, Failure> {
+    if options.complementary {
+        return Err(Failure::Plot("--complementary needs --kind delay-cdf or --kind frames".to_owned()));
+    }
+    let metrics = Metric::read_all(&options.metrics).map_err(|error| Failure::Plot(format!("--metric {error}")))?;
+    let results = ResultTable::of_dataset(folder, &metrics).map_err(|error| match error {
+        headway_run::Error::Metric(wrong) => Failure::Plot(format!("--metric {wrong}")),
+        other => other.into(),
+    })?;
+    let results = results.ok_or_else(|| Failure::record(folder.0.clone(), "there is no dataset"))?;
+    let keys: Vec<&str> = results.keys.iter().map(|key| key.name.as_str()).collect();
+    let first = (0..keys.len()).find(|key| results.places(*key) == Places::Numbers).unwrap_or(0);
+    let key = options.over.as_deref().or(keys.get(first).copied()).unwrap_or(SEED);
+    let other = keys.iter().copied().find(|other| *other != key);
+    let over = Over {
+        option: "--over",
+        key,
+        by: options.of_sweep.by.as_deref().or(other),
+        log_x: options.log_x,
+        options: &options.of_sweep,
+        style: &options.style,
+    };
+    over.check(&results)?;
+    over::charts(&results, &over)
 }
 
 /// Returns the charts of time series, or those of `--metric`.
@@ -43,6 +86,10 @@ fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
         all.push((label, (series, from)));
     }
     let runs: Vec<_> = all.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
+    let known = || SERIES_FIGURES.iter().map(|figure| figure.name);
+    if let Some(wrong) = options.metrics.iter().find(|name| !known().any(|known| known == **name)) {
+        return Err(Failure::Plot(format!("--metric: there is no time series \"{wrong}\"{}", choices(wrong, known()))));
+    }
     let mut figures = figures(&runs, style).map_err(|error| Failure::Plot(error.to_string()))?;
     if let Some(none) = options.metrics.iter().find(|name| figures.iter().all(|figure| figure.name != **name)) {
         return Err(Failure::Plot(format!("--metric {none}: the records have no samples of it")));
@@ -70,7 +117,7 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
     let x = if options.log_x { XAxis::Logarithm } else { XAxis::Numbers };
     let x_label = style.x_title.as_deref();
     let (chart, error) = match options.kind {
-        PlotKind::Frames => (frame_chart(&runs, x, options.complementary, x_label), "no flow has frames"),
+        Some(PlotKind::Frames) => (frame_chart(&runs, x, options.complementary, x_label), "no flow has frames"),
         _ => (delay_chart(&runs, x, options.complementary, x_label), "no packet arrived"),
     };
     let chart = chart.ok_or_else(|| Failure::Plot(error.to_owned()))?;
@@ -85,36 +132,67 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
 fn write(figures: &[Figure], options: &PlotOptions) -> Result<(), Failure> {
     let out = Folder::named(options.out.as_ref().unwrap_or(&options.records[0]));
     let _lock = out.claim_for_pictures()?;
-    let wanted = |format: PlotFormat| options.formats.is_empty() || options.formats.contains(&format);
-    let put = |figure: &Figure, ending: &str, bytes: &[u8]| {
-        let name = format!("{}.{ending}", figure.name);
-        out.write(&name, bytes)?;
-        output::text(&out.path(&name).display().to_string())
-    };
+    check_style(figures, &options.style);
     for figure in figures {
-        if wanted(PlotFormat::Svg) {
-            put(figure, "svg", figure.svg.as_bytes())?;
-        }
-        if wanted(PlotFormat::Png) {
-            put(figure, "png", &figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?)?;
+        for path in write_figure(figure, &out, &options.style.formats)? {
+            output::text(&path)?;
         }
     }
     Ok(())
 }
 
+/// Writes a figure in some formats, or in all if there are none. Returns the paths.
+pub(crate) fn write_figure(figure: &Figure, out: &Folder, formats: &[PlotFormat]) -> Result<Vec<String>, Failure> {
+    let mut paths = Vec::new();
+    for format in PlotFormat::value_variants().iter().filter(|format| formats.is_empty() || formats.contains(format)) {
+        let (ending, bytes) = match format {
+            PlotFormat::Svg => ("svg", Ok(figure.svg.clone().into_bytes())),
+            PlotFormat::Png => ("png", figure.to_png(SCALE)),
+            PlotFormat::Pdf => ("pdf", figure.to_pdf()),
+        };
+        let name = format!("{}.{ending}", figure.name);
+        out.write(&name, &bytes.map_err(|error| Failure::Plot(error.to_string()))?)?;
+        paths.push(out.path(&name).display().to_string());
+    }
+    Ok(paths)
+}
+
+/// Warns of parts of the style without an effect.
+pub(crate) fn check_style(figures: &[Figure], options: &StyleOptions) {
+    let Style { width, height, .. } = style(options);
+    let largest = width.min(height.unwrap_or(width)) / 20.0;
+    if let Some(size) = options.font_size.filter(|size| *size > largest) {
+        output::note(&format!("warning: --font-size {size}: the size of the chart reduces it to {largest} px"));
+    }
+    for (label, text) in &options.names {
+        let escaped = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&apos;")];
+        let escaped = escaped.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+        // Lines that are no tags are text.
+        let texts = || figures.iter().flat_map(|figure| figure.svg.lines()).filter(|line| !line.starts_with('<'));
+        if !texts().any(|line| line.contains(&escaped)) {
+            output::note(&format!("warning: --name {label}={text}: no label is \"{label}\""));
+        }
+    }
+}
+
 pub(crate) fn style(options: &StyleOptions) -> Style {
+    let default = Style::default();
+    let size = options.size.or(options.preset.map(PlotPreset::size));
+    let legend =
+        options.legend.unwrap_or(if options.preset.is_some() { PlotLegend::Below } else { PlotLegend::Outside });
     Style {
-        title: options.title.clone(),
+        title: options.title.clone().or(options.preset.map(|_| String::new())),
         x_title: options.x_label.clone(),
         y_title: options.y_label.clone(),
-        width: options.size.map_or(Style::default().width, |size| size.width),
-        height: options.size.map(|size| size.height),
-        font_size: options.font_size,
-        legend: match options.legend {
+        width: size.map_or(default.width, |size| size.width),
+        height: size.map(|size| size.height),
+        font_size: options.font_size.or(options.preset.map(|_| PlotPreset::FONT_SIZE)).unwrap_or(default.font_size),
+        legend: match legend {
             PlotLegend::Outside => LegendPlace::Right,
             PlotLegend::Below => LegendPlace::Below,
             PlotLegend::None => LegendPlace::Hidden,
         },
+        names: options.names.clone(),
     }
 }
 
@@ -177,6 +255,9 @@ pub(crate) fn check_record(folder: &Folder) -> Result<(), Failure> {
             "the run was killed before it wrote a summary; run it again"
         };
         return Err(Failure::record(folder.0.clone(), reason));
+    }
+    if folder.path(RUNS).exists() {
+        return Err(Failure::record(folder.0.clone(), "this is the dataset of a sweep, which is drawn alone"));
     }
     Err(Failure::record(
         folder.0.clone(),

@@ -1,12 +1,11 @@
 //! `headway sweep`: runs a scenario with many seeds and values, and writes a table and a dataset.
 
-mod picture;
-
-use crate::arguments::SweepOptions;
+use crate::arguments::{StyleOptions, SweepOptions};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
-use crate::plot::SCALE;
+use crate::plot::over::{self, Over};
+use crate::plot::{check_style, write_figure};
 use crate::progress::Progress;
 use crate::run::folder;
 use headway_record::plot::Figure;
@@ -62,20 +61,15 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     if let Some(value) = &options.against {
         outline.clone().against(value, options.paired).map_err(against_error)?;
     }
-    if let Some(over) = &options.plot {
-        picture::key(&outline, over, options)?;
-    }
-    if let Some(by) = &options.by {
-        outline.key(by).map_err(|error| Failure::Sweep(format!("--by: {error}")))?;
-    }
-    if let (Some(over), Some(by)) = (&options.plot, &options.by)
-        && outline.key(over).ok() == outline.key(by).ok()
-    {
-        return Err(Failure::Sweep(format!("--by {by}: this is the key of --plot; set another key, or remove --by")));
-    }
-    if let Some(over) = options.plot.as_ref().filter(|_| options.log_x) {
-        picture::check_logarithmic(&outline, over)?;
-    }
+    let over = options.plot.as_ref().map(|key| Over {
+        option: "--plot",
+        key,
+        by: options.over.by.as_deref(),
+        log_x: options.log_x,
+        options: &options.over,
+        style: &options.style,
+    });
+    over.as_ref().map_or(Ok(()), |over| over.check(&outline))?;
     sweep.check(&metrics).map_err(|error| match error {
         headway_run::Error::Metric(wrong) => Failure::Sweep(format!("--metric {wrong}")),
         other => other.into(),
@@ -93,8 +87,8 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
         Some(value) => results.against(value, options.paired).map_err(against_error)?,
         None => results,
     };
-    let drawn = match &options.plot {
-        Some(over) => draw(&picture::charts(&results, over, options)?, &out)?,
+    let drawn = match &over {
+        Some(over) => draw(&over::charts(&results, over)?, &out, &options.style)?,
         None => Vec::new(),
     };
     if options.runs.json {
@@ -115,16 +109,12 @@ fn against_error(error: headway_run::NoSuchValue) -> Failure {
 }
 
 /// Writes charts and returns their paths.
-fn draw(figures: &[Figure], out: &Folder) -> Result<Vec<String>, Failure> {
+fn draw(figures: &[Figure], out: &Folder, options: &StyleOptions) -> Result<Vec<String>, Failure> {
     let _lock = out.claim_for_pictures()?;
+    check_style(figures, options);
     let mut drawn = Vec::new();
     for figure in figures {
-        let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
-        for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
-            let name = format!("{}.{ending}", figure.name);
-            out.write(&name, bytes)?;
-            drawn.push(out.path(&name).display().to_string());
-        }
+        drawn.extend(write_figure(figure, out, &options.formats)?);
     }
     Ok(drawn)
 }

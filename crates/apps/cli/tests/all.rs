@@ -14,6 +14,7 @@ mod layers;
 mod output;
 mod papers;
 mod papers_parts;
+mod plots;
 mod proxy;
 mod qlog;
 mod queues;

@@ -44,7 +44,7 @@ fn the_scenario_of_a_record_repeats_the_run() {
     }
     let drawn = run(&["plot", &first, &second, "--out", &both]);
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
-    assert_eq!(text(&drawn.stdout).lines().count(), 8, "four pictures, as SVG and PNG");
+    assert_eq!(text(&drawn.stdout).lines().count(), 15, "five pictures, as SVG, PNG and PDF");
 }
 
 /// Distributions are an optional file of a record.

@@ -63,7 +63,6 @@ fn both_ends_record_the_packets_of_a_file() {
                 ("connectivity:connection_started", 1),
                 ("connectivity:connection_state_updated", 1),
                 ("connectivity:connection_closed", 1),
-                ("transport:packet_dropped", 0),
                 ("headway:events_dropped", 0),
                 ("headway:datagram_dropped", 0),
             ] {

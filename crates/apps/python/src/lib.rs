@@ -4,6 +4,7 @@
 mod columns;
 mod controller;
 mod error;
+mod figure;
 mod files;
 mod net;
 mod object;
@@ -24,6 +25,14 @@ mod _native {
     #[pymodule_export]
     use super::controller::Packet;
     #[pymodule_export]
+    use super::figure::Figure;
+    #[pymodule_export]
+    use super::figure::draw;
+    #[pymodule_export]
+    use super::figure::figure_names_of_records;
+    #[pymodule_export]
+    use super::figure::lines;
+    #[pymodule_export]
     use super::net::connection::Connection;
     #[pymodule_export]
     use super::net::connection::connect;
@@ -43,10 +52,6 @@ mod _native {
     use super::queue::Waiting;
     #[pymodule_export]
     use super::record::Record;
-    #[pymodule_export]
-    use super::record::axis_title;
-    #[pymodule_export]
-    use super::record::figures;
     #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::Schema;
-use headway_record::{Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
+use headway_record::{Distributions, Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
 use headway_record::{event_batches, flow_table, link_table, series_batches, series_schema};
 use headway_run::{Error, Folder, Timing, TraceFormat};
 use headway_scenario::choices;
@@ -47,6 +47,21 @@ impl Record {
         timing: Timing,
     ) -> Self {
         Self { summary, series: series.map(Buffer::from_vec), events, distributions, traces, timing }
+    }
+
+    /// Returns the series; an empty table if the record has none.
+    pub(crate) fn series_table(&self) -> PyResult<SeriesTable> {
+        let table = self.series.as_ref().map(|bytes| SeriesTable::from_ipc(bytes)).transpose();
+        Ok(table.map_err(wrong)?.unwrap_or_default())
+    }
+
+    /// Returns the start of the measured interval, in s.
+    pub(crate) const fn measured_from(&self) -> f64 {
+        self.summary.interval.from
+    }
+
+    pub(crate) fn read_distributions(&self) -> PyResult<Option<Distributions>> {
+        self.distributions.as_deref().map(serde_json::from_str).transpose().map_err(wrong)
     }
 
     fn batches(&self) -> Result<Vec<RecordBatch>, SeriesError> {
@@ -100,6 +115,12 @@ impl Record {
     #[getter]
     fn summary_json(&self) -> String {
         self.summary.to_json_pretty()
+    }
+
+    /// Returns the summary as one line of JSON.
+    #[getter]
+    fn summary_line(&self) -> PyResult<String> {
+        serde_json::to_string(&self.summary).map_err(wrong)
     }
 
     /// Returns `timing.json`.
@@ -156,13 +177,7 @@ impl Record {
 
     /// Returns all series of a metric. A metric without samples has none; an unknown name is an error.
     fn samples(&self, metric: &str) -> PyResult<Vec<Samples>> {
-        let table = self
-            .series
-            .as_ref()
-            .map(|bytes| SeriesTable::from_ipc(bytes))
-            .transpose()
-            .map_err(wrong)?
-            .unwrap_or_default();
+        let table = self.series_table()?;
         let own = table.iter().map(|(_, name, _)| name).collect::<BTreeSet<_>>();
         let names: BTreeSet<&str> = headway_record::metric::ALL.iter().map(|metric| metric.name).chain(own).collect();
         if !names.contains(metric) {
@@ -214,23 +229,4 @@ fn load(folder: &Folder) -> Result<Record, Error> {
 
 fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
-}
-
-/// Name, metric, titles of the figure and of its vertical axis, whether it shows links, and unit.
-type SeriesFigure = (&'static str, &'static str, &'static str, &'static str, bool, Option<&'static str>);
-
-/// Returns the figures of values over time.
-#[pyfunction]
-pub(crate) fn figures() -> Vec<SeriesFigure> {
-    let row = |figure: headway_record::SeriesFigure| {
-        (figure.name, figure.metric, figure.title, figure.y_title, figure.of_links, figure.unit())
-    };
-    headway_record::SERIES_FIGURES.map(row).to_vec()
-}
-
-/// Returns the title of an axis, with a unit in which the largest value has few digits, and the size of that unit in
-/// `unit`s: `Rate (Mb/s)` and 1e6 for `bps`.
-#[pyfunction]
-pub(crate) fn axis_title(what: &str, unit: Option<&str>, largest: f64) -> (String, f64) {
-    headway_record::axis_title(what, unit, largest, None)
 }

@@ -2,10 +2,13 @@
 
 use crate::columns;
 use crate::error;
+use crate::figure::{Figure, Look, wrong};
 use crate::files::Contents;
 use crate::table::Table;
+use headway_record::plot::XAxis;
 use headway_run::{
-    Folder, Line, LinePoint, Metric, Places, ScenarioFiles, ScenarioText, Task, Threads, Watch, read_table,
+    Axes, Folder, Line, LinePoint, Metric, Places, ScenarioFiles, ScenarioText, SweepOf, Task, Threads, Watch,
+    read_table, safe_name,
 };
 use headway_scenario::{Cell, Vary};
 use pyo3::IntoPyObjectExt;
@@ -34,8 +37,10 @@ pub(crate) struct ResultTable(headway_run::ResultTable);
 
 #[pymethods]
 impl Sweep {
-    /// Loads the scenario at every point. `varies` has the syntax of `--vary`.
+    /// Loads the scenario at every point. `varies` has the syntax of `--vary`; `algorithms` identifies controllers and send
+    /// queues in Python, and is empty without any.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a sweep, as Python sends them to workers")]
     fn new(
         py: Python<'_>,
         file: String,
@@ -44,6 +49,7 @@ impl Sweep {
         folder: PathBuf,
         files: std::collections::BTreeMap<String, Vec<u8>>,
         varies: Vec<String>,
+        algorithms: String,
     ) -> PyResult<Self> {
         let files: Contents = files.into_iter().map(|(name, bytes)| (name, Arc::from(bytes))).collect();
         let varies: Result<Vec<Vary>, _> = varies.iter().map(|vary| vary.parse()).collect();
@@ -52,7 +58,8 @@ impl Sweep {
             let text = ScenarioText::with(file, text, ScenarioFiles::with(folder, files), &sets)?;
             headway_run::Sweep::read(text, &varies, false, &())
         });
-        Ok(Self(Arc::new(read.map_err(|wrong| error::run(py, &wrong))?)))
+        let sweep = read.map_err(|wrong| error::run(py, &wrong))?;
+        Ok(Self(Arc::new(sweep.with_algorithms(algorithms))))
     }
 
     #[getter]
@@ -74,6 +81,12 @@ impl Sweep {
     fn check(&self, py: Python<'_>, metrics: Vec<String>) -> PyResult<()> {
         let metrics = parsed(py, &metrics)?;
         py.detach(|| self.0.check(&metrics)).map_err(|wrong| error::run(py, &wrong))
+    }
+
+    /// Returns the scenario of a run with all presets and keys written out.
+    fn resolved(&self, py: Python<'_>, point: usize, seed: u64) -> PyResult<String> {
+        let loaded = py.detach(|| self.0.load(Task { point, seed }));
+        Ok(loaded.map_err(|wrong| error::run(py, &wrong))?.resolved_toml)
     }
 
     /// Simulates one run and returns its summary as JSON. Other threads continue.
@@ -253,6 +266,47 @@ impl ResultTable {
         let parts = |point: LinePoint| point.number.map(|number| (point.x, number.mean, number.ci95));
         let line = |line: Line| (line.label, line.points.into_iter().filter_map(parts).collect());
         Ok((places, self.0.over(metric, x, by).into_iter().map(line).collect()))
+    }
+
+    /// Draws a metric over a key (`None`: all seeds), with a line for each value of another key. `kind`: `lines`, `boxes`,
+    /// `cdf` or `heat-map`.
+    fn draw(
+        &self,
+        metric: usize,
+        x: Option<&str>,
+        by: Option<&str>,
+        kind: &str,
+        log_x: bool,
+        look: Look,
+    ) -> PyResult<Figure> {
+        self.check_metric(metric)?;
+        let style = look.style()?;
+        let key = |asked: &str| self.0.key(asked).map_err(|error| PyValueError::new_err(error.to_string()));
+        let (x, by) = (x.map(key).transpose()?, by.map(key).transpose()?);
+        let metric_label = if kind == "cdf" { &style.x_title } else { &style.y_title }.as_deref();
+        let axes = Axes { x, by, log_x, x_label: style.x_title.as_deref(), metric_label };
+        let mut sweep = self.0.sweep_of(metric, &axes).sweep;
+        sweep.name = safe_name(&sweep.name);
+        let drawn = match kind {
+            "lines" => sweep.lines().draw_styled(&style),
+            "boxes" => sweep.boxes().draw_styled(&style),
+            "cdf" => sweep.distributions(false, XAxis::Numbers).draw_styled(&style),
+            "heat-map" => sweep.heat_map().draw(&style),
+            _ => {
+                let message = format!("kind is \"{kind}\"; expected \"lines\", \"boxes\", \"cdf\" or \"heat-map\"");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        drawn.map(Figure).map_err(wrong)
+    }
+
+    /// Returns the titles of both axes and their units, in units of the key and of the metric.
+    fn axes(&self, metric: usize, x: &str) -> PyResult<((String, f64), (String, f64))> {
+        self.check_metric(metric)?;
+        let x = self.0.key(x).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let axes = Axes { x: Some(x), ..Axes::default() };
+        let SweepOf { sweep, scale, x_scale } = self.0.sweep_of(metric, &axes);
+        Ok(((sweep.x_title, x_scale), (sweep.y_title, scale)))
     }
 
     /// Returns the values of the keys of a row, as numbers in the keys' units if possible.

@@ -19,8 +19,9 @@ pub struct SeriesFigure {
 }
 
 /// Figures of the time series in `series.arrow`.
-pub const SERIES_FIGURES: [SeriesFigure; 7] = [
+pub const SERIES_FIGURES: [SeriesFigure; 8] = [
     of_flows("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
+    of_flows("delay", metric::ONE_WAY_DELAY, "One-way delay of each flow", "One-way delay"),
     of_flows("allowed-rate", metric::ALLOWED_RATE, "Allowed data rate of each controller", "Rate"),
     SeriesFigure { of_links: true, ..of_flows("queue", metric::QUEUE, "Queue of each link", "Queue") },
     of_flows("cwnd", metric::CWND, "Congestion window of each flow", "Window"),

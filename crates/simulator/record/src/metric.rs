@@ -43,6 +43,8 @@ metrics! {
     LINK_DELAY "link_delay_s", "Link delay", "link whose delay changes", "current propagation delay";
     WAITING "waiting_packets", "Send queue", "flow of a real connection, at its sender",
         "datagrams in the send queue";
+    ONE_WAY_DELAY "one_way_delay_s", "One-way delay", "flow, media kind of a flow",
+        "mean one-way delay of the packets that arrived since the previous sample, from `measure_from` on";
     LOSS "loss_packets", "Lost packets", "flow", "packets lost since the start of the run";
     RTT "rtt_s", "Round-trip time", "flow with a rate controller", "smoothed round-trip time of the controller";
     CWND "cwnd_packets", "Congestion window", "TCP flow without sessions", "congestion window";

@@ -20,6 +20,15 @@ pub fn axis_title(title: &str, unit: Option<&str>, largest: f64, label: Option<&
     (if unit == "1" { title.to_owned() } else { format!("{title} ({unit})") }, scale)
 }
 
+/// Returns a value with the unit in which it has few digits, and at most six decimals: `2 Mb/s` for 2e6 in `bps`.
+#[must_use]
+pub fn quantity(value: f64, unit: Option<&str>) -> String {
+    let (unit, scale) = unit.map_or(("1", 1.0), |unit| readable_unit(unit, value.abs(), None));
+    let digits = format!("{:.6}", value / scale);
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    if unit == "1" { digits.to_owned() } else { format!("{digits} {unit}") }
+}
+
 fn readable_unit<'a>(unit: &'a str, largest: f64, label: Option<&str>) -> (&'a str, f64) {
     let Some((_, units)) = UNITS.iter().find(|(known, _)| *known == unit) else { return (unit, 1.0) };
     let label_unit = label.and_then(unit_of_label);
@@ -55,6 +64,14 @@ mod tests {
         assert_eq!(of("packets", 1e7), ("packets", 1.0));
         assert_eq!(axis_title("rate", Some("bps"), 1e7, None), ("rate (Mb/s)".to_owned(), 1e6));
         assert_eq!(axis_title("probability", Some("1"), 1e7, None), ("probability".to_owned(), 1.0));
+    }
+
+    #[test]
+    fn a_quantity_has_the_unit_in_which_it_has_few_digits() {
+        let found = [(2e6, "bps"), (0.04, "s"), (1500.0, "B"), (20.0, "packets"), (0.05, "1"), (-0.5, "s")]
+            .map(|(value, unit)| quantity(value, Some(unit)));
+        assert_eq!(found, ["2 Mb/s", "40 ms", "1.5 kB", "20 packets", "0.05", "-500 ms"]);
+        assert_eq!(quantity(100.0, None), "100");
     }
 
     /// Regression: the ticks under a label in Mb/s had another unit.

@@ -224,7 +224,7 @@ fn chart(x: XAxis, y: YAxis, style: LineStyle, points: &[(f64, f64, f64)]) -> Ch
 
 /// Names of places in the order of drawing, with their places.
 fn names_of(names: &[String], width: u32) -> (Figure, Vec<(String, f64, f64)>) {
-    let style = Style { width, ..Style::default() };
+    let style = Style { width: width.into(), ..Style::default() };
     let drawn = chart(XAxis::Places(names.to_vec()), YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]);
     let figure = drawn.draw_styled(&style).unwrap();
     let stem = |word: &str| {
@@ -470,11 +470,11 @@ fn more_of<'a>(words: &[&'a str]) -> &'a str {
     words.iter().find(|word| word.ends_with(" more")).unwrap()
 }
 
-/// Labels of 48 characters are 1348 units wide, and 46 px next to them make 1532: two of 932 px. Ten rows are shown, one of which is the
-/// heading's; of more rows nine are shown, and how many entries are not.
+/// Labels of 48 characters are 337 px wide, and 46 px next to them make 383: two of 932 px, in the first row next to the heading, too,
+/// which is 38 px wide. Ten rows are shown; of more rows nine are shown, and how many entries are not.
 #[test]
 fn a_legend_below_a_plot_counts_what_does_not_fit() {
-    for (many, shown, rows) in [(2, 2, 2), (17, 17, 10), (18, 18, 10), (19, 16, 10), (30, 16, 10)] {
+    for (many, shown, rows) in [(2, 2, 1), (19, 19, 10), (20, 20, 10), (21, 18, 10), (30, 18, 10)] {
         let figure = of_one_run(many, |n| format!("g{n:x>47}")).draw_styled(&below()).unwrap();
         let found = texts(&figure);
         assert_eq!(found.iter().filter(|word| word.starts_with('g')).count(), shown, "{many}");
@@ -486,21 +486,22 @@ fn a_legend_below_a_plot_counts_what_does_not_fit() {
         assert_eq!(size(&figure), (960.0, 420.0 + 20.0 * f64::from(rows) + 14.0));
         assert_at(&figure, "queue", (14.0, 420.0 + 10.0));
         let label = |n: usize| format!("g{n:x>47}");
-        assert_at(&figure, &label(0), (14.0 + 32.0, 420.0 + 30.0));
-        assert_at(&figure, &label(1), (14.0 + 383.0 + 32.0, 420.0 + 30.0));
+        assert_at(&figure, &label(0), (14.0 + 38.0 + 14.0 + 32.0, 420.0 + 10.0));
+        assert_at(&figure, &label(1), (14.0 + 38.0 + 14.0 + 383.0 + 32.0, 420.0 + 10.0));
     }
 }
 
-/// Columns of a legend below a plot have 960 - 2 x 14 px, which are 3728 units. Labels of 37 characters with 46 px next to them need 1223
-/// units and are in three columns, those of 38 characters need 1252 units and are in two. Longer labels than 48 characters are cut.
+/// A row of a legend below a plot has 960 - 2 x 14 px, which are 3728 units. Three labels of 38 characters with 46 px next to them, the
+/// last with 32 px, need 3700 units, and those of 39 characters 3784. The first row has the heading and two of either. Longer labels than
+/// 48 characters are cut.
 #[test]
-fn a_legend_below_a_plot_has_as_many_columns_as_fit() {
-    for (length, rows) in [(37, 2), (38, 3), (60, 3)] {
+fn a_legend_below_a_plot_has_as_many_entries_in_a_row_as_fit() {
+    for (length, rows) in [(38, 3), (39, 4), (60, 4)] {
         let rest = length - 1;
-        let figure = of_one_run(6, |n| format!("g{n:x>rest$}")).draw_styled(&below()).unwrap();
-        assert_eq!(size(&figure), (960.0, 420.0 + 20.0 * f64::from(1 + rows) + 14.0), "{length}");
+        let figure = of_one_run(8, |n| format!("g{n:x>rest$}")).draw_styled(&below()).unwrap();
+        assert_eq!(size(&figure), (960.0, 420.0 + 20.0 * f64::from(rows) + 14.0), "{length}");
         let cut = texts(&figure).iter().filter(|word| word.starts_with('g') && word.ends_with("...")).count();
-        assert_eq!(cut, if length > 48 { 6 } else { 0 });
+        assert_eq!(cut, if length > 48 { 8 } else { 0 });
     }
 }
 
@@ -509,7 +510,11 @@ fn a_legend_below_a_plot_has_as_many_columns_as_fit() {
 fn sizes_have_bounds() {
     let of = |width: u32, height: Option<u32>| {
         let drawn = chart(XAxis::Numbers, YAxis::Values, LineStyle::Claimed, &[(0.0, 1.0, 0.0)]);
-        size(&drawn.draw_styled(&Style { width, height, ..Style::default() }).unwrap())
+        size(
+            &drawn
+                .draw_styled(&Style { width: width.into(), height: height.map(f64::from), ..Style::default() })
+                .unwrap(),
+        )
     };
     assert_eq!(of(199, Some(500)), (200.0, 500.0));
     assert_eq!(of(201, Some(500)), (201.0, 500.0));
@@ -521,7 +526,7 @@ fn sizes_have_bounds() {
     assert_eq!(of(960, Some(300)).1, 300.0);
     assert!((of(960, Some(1)).1 - 200.0).abs() <= 1.0);
     let four = table(&["w", "x", "y", "z"].map(|link| (link, metric::QUEUE, [1.0, 10.0, 1.0])));
-    let low = figure(&[("run", &four)], &Style { height: Some(300), ..Style::default() });
+    let low = figure(&[("run", &four)], &Style { height: Some(300.0), ..Style::default() });
     // Four panels of 96 px.
     assert_eq!(size(&low).1, 48.0 + 4.0 * 96.0 + 26.0);
 }
@@ -536,7 +541,7 @@ fn axes_have_as_many_numbers_as_they_have_room_for() {
     };
     let drawn = |width: u32| {
         let of = chart(XAxis::Numbers, YAxis::FromZero, LineStyle::Claimed, &points);
-        numbers(&of.draw_styled(&Style { width, ..Style::default() }).unwrap())
+        numbers(&of.draw_styled(&Style { width: width.into(), ..Style::default() }).unwrap())
     };
     let even = ["0", "2", "4", "6", "8", "10"];
     let all = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
@@ -548,7 +553,7 @@ fn axes_have_as_many_numbers_as_they_have_room_for() {
     assert_eq!(sorted(drawn(300)), expected(&[&["0", "5", "10"], &even]));
     assert_eq!(sorted(drawn(960)), expected(&[&all, &even]));
     let four = table(&["w", "x", "y", "z"].map(|link| (link, metric::QUEUE, [0.0, 10.0, 10.0])));
-    let low = figure(&[("run", &four)], &Style { height: Some(300), ..Style::default() });
+    let low = figure(&[("run", &four)], &Style { height: Some(300.0), ..Style::default() });
     let three: &[&str] = &["0", "5", "10"];
     // Next to the legend a panel has 744 - 28 - 68 = 648 px for numbers of time, which is room for eleven.
     assert_eq!(sorted(numbers(&low)), expected(&[three, three, three, three, &all, &all, &all, &all]));

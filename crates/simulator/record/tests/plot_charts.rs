@@ -368,11 +368,13 @@ fn texts_fit_in_every_style() {
         ["a controller with an extremely long name", "b", "c"].map(|label| group(label, &points)).into();
     let places = XAxis::Places(long.map(str::to_owned).into());
     let sizes = [(960, None), (800, Some(500)), (480, Some(320)), (300, Some(220)), (1600, Some(900))];
+    let sizes = sizes.map(|(width, height)| (f64::from(width), height.map(f64::from)));
     for ((width, height), legend) in sizes
         .into_iter()
         .flat_map(|size| [LegendPlace::Right, LegendPlace::Below, LegendPlace::Hidden].map(|place| (size, place)))
     {
-        for (font_size, title) in [(13, None), (20, Some(String::new())), (9, Some("A title of the user".into()))] {
+        for (font_size, title) in [(13.0, None), (20.0, Some(String::new())), (9.0, Some("A title of the user".into()))]
+        {
             let style = Style { width, height, legend, font_size, title, ..Style::default() };
             let of = sweep(places.clone(), YAxis::FromZero, groups.clone());
             for chart in [of.lines(), of.boxes()] {
@@ -393,8 +395,8 @@ fn a_style_sets_titles_and_size() {
         title: Some("Own".into()),
         x_title: Some("across".into()),
         y_title: Some("up".into()),
-        width: 800,
-        height: Some(500),
+        width: 800.0,
+        height: Some(500.0),
         ..Style::default()
     };
     let figure = chart.draw_styled(&style).unwrap();
@@ -428,8 +430,8 @@ fn any_number() -> impl Strategy<Value = f64> {
 
 fn any_style() -> impl Strategy<Value = Style> {
     let place = prop_oneof![Just(LegendPlace::Right), Just(LegendPlace::Below), Just(LegendPlace::Hidden)];
-    let size = prop_oneof![0..2000u32, Just(u32::MAX)];
-    (size.clone(), prop::option::of(size), any::<u32>(), place, prop::option::of(any::<String>())).prop_map(
+    let size = prop_oneof![0.0..2000.0, any::<f64>()];
+    (size.clone(), prop::option::of(size), any::<f64>(), place, prop::option::of(any::<String>())).prop_map(
         |(width, height, font_size, legend, title)| Style {
             width,
             height,
@@ -437,6 +439,7 @@ fn any_style() -> impl Strategy<Value = Style> {
             legend,
             title: title.clone(),
             x_title: title.clone(),
+            names: title.iter().map(|title| ("a".to_owned(), title.clone())).collect(),
             y_title: title,
         },
     )

@@ -70,9 +70,11 @@ pub use suite::{
 pub use sweep::shown_estimate;
 pub use sweep::{
     Against, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric, NO_RANDOMNESS,
-    NoSuchKey, NoSuchValue, Places, RUNS, ResultRow, ResultTable, Session, Sweep, Task, Threads, listed, names,
+    NoSuchKey, NoSuchValue, Places, RUNS, ResultRow, ResultTable, SEED, Session, Sweep, Task, Threads, listed, names,
     read_table,
 };
+#[cfg(feature = "plot")]
+pub use sweep::{Axes, SweepOf};
 pub use text::{ScenarioFiles, ScenarioText};
 pub use traces::{TraceFormat, Traces, Tracing};
 pub use watch::Watch;

@@ -42,7 +42,7 @@ impl Folder {
     /// # Errors
     /// A file cannot be removed.
     pub fn clear(&self) -> Result<(), Error> {
-        let pictures = figure_names().flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")));
+        let pictures = figure_names().flat_map(|name| ["svg", "png", "pdf"].map(|ending| format!("{name}.{ending}")));
         let inputs = self.checksums().unwrap_or_default();
         let names = inputs.names().map(str::to_owned).chain(pictures).chain(Self::own().map(str::to_owned));
         self.remove(names.flat_map(|name| [partial(&name), name]))?;

@@ -6,9 +6,9 @@ use crate::observe::Observer;
 use headway_engine::Moment;
 use headway_link::Port;
 use headway_rate::Status;
-use headway_record::{ByFlow, SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter, metric};
+use headway_record::{ByFlow, DelaySum, SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
-use headway_units::{Duration, FlowId, Instant};
+use headway_units::{Duration, FlowId, Instant, MediaKind};
 
 /// Time series of a run. Rates are means since the previous sample.
 #[derive(Debug)]
@@ -24,13 +24,24 @@ pub(crate) struct Series {
 #[derive(Debug)]
 struct FlowSeries {
     bytes_before: u64,
+    delays_before: DelaySum,
     entity: SeriesEntity,
+    /// Media kinds, if it has several.
+    kinds: Vec<KindSeries>,
     /// Whether it has a congestion window and a slow-start threshold (TCP).
     has_window: bool,
     /// Whether its source opens sessions.
     has_sessions: bool,
     /// Whether it has an allowed rate, a round-trip time and a loss event rate (rate controllers), once known.
     has_controller: bool,
+}
+
+/// Delays of a media kind of a flow.
+#[derive(Debug)]
+struct KindSeries {
+    kind: MediaKind,
+    delays_before: DelaySum,
+    entity: SeriesEntity,
 }
 
 #[derive(Debug)]
@@ -53,6 +64,7 @@ struct OptionalSeries {
 #[derive(Debug, Default)]
 struct Metrics {
     throughput: Option<SeriesMetric>,
+    one_way_delay: Option<SeriesMetric>,
     loss: Option<SeriesMetric>,
     cwnd: Option<SeriesMetric>,
     ssthresh: Option<SeriesMetric>,
@@ -98,9 +110,18 @@ impl Series {
         let (mut names, mut metrics) = (SeriesNames::default(), Metrics::default());
         names.reserve(scenario.flows.len() + scenario.links.len());
         let of_flow = |(described, flow): (&headway_scenario::Flow, &Flow)| {
+            let entity = names.entity(&described.name);
+            let of_kind = |kind: &MediaKind| KindSeries {
+                kind: *kind,
+                delays_before: DelaySum::default(),
+                entity: names.entity(&format!("{}/{kind}", described.name)),
+            };
+            let kinds = described.source.media_kinds().iter().map(of_kind).collect();
             let series = FlowSeries {
                 bytes_before: 0,
-                entity: names.entity(&described.name),
+                delays_before: DelaySum::default(),
+                entity,
+                kinds,
                 has_window: flow.transport.ends().tcp().is_some(),
                 has_sessions: flow.transport.ends().open_sessions().is_some(),
                 has_controller: flow.transport.ends().status().is_some(),
@@ -149,6 +170,16 @@ impl Series {
             let meter = &network.flow_meters()[flow.driver.id.0 as usize];
             let entity = series.entity;
             push(writer, entity, metrics.throughput, rate(meter.total_received_bytes(), &mut series.bytes_before));
+            let delays = meter.delay_sum();
+            if let Some(mean) = delays.mean_since(std::mem::replace(&mut series.delays_before, delays)) {
+                push(writer, entity, metrics.one_way_delay, mean);
+            }
+            for of in &mut series.kinds {
+                let delays = meter.delay_sum_of(of.kind);
+                if let Some(mean) = delays.mean_since(std::mem::replace(&mut of.delays_before, delays)) {
+                    push(writer, of.entity, metrics.one_way_delay, mean);
+                }
+            }
             push(writer, entity, metrics.loss, meter.total_lost_packets() as f64);
             if let (true, Some(sender)) = (series.has_window, flow.transport.ends().tcp()) {
                 push(writer, entity, metrics.cwnd, sender.cwnd());
@@ -191,6 +222,7 @@ impl Metrics {
             place.get_or_insert_with(|| names.metric(what));
         };
         add(&mut self.throughput, metric::THROUGHPUT);
+        add(&mut self.one_way_delay, metric::ONE_WAY_DELAY);
         add(&mut self.loss, metric::LOSS);
         if flow.has_window {
             add(&mut self.cwnd, metric::CWND);

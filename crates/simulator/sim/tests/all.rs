@@ -12,6 +12,7 @@ mod common;
 mod conservation;
 mod controllers;
 mod cubic;
+mod delay_series;
 mod distributions;
 mod early_random_drop;
 mod encoder;

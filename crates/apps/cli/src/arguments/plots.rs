@@ -1,38 +1,54 @@
 //! Options of the commands that show records, and the appearance of charts.
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use headway_record::SERIES_FIGURES;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotOptions {
-    /// Folders of records, written by `headway run`. Several records share each chart.
+    /// Folders of records, written by `headway run`. Several records share each chart. Or one folder of a dataset,
+    /// written by `headway sweep`: the metrics are drawn over a varied key.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
-    /// Kind of chart.
-    #[arg(long, value_name = "KIND", default_value = "series")]
-    pub(crate) kind: PlotKind,
-    /// Draw only the chart of this time series. May be repeated [default: all time series with samples].
+    /// Kind of chart [default: series].
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<PlotKind>,
+    /// Draw only this time series, such as throughput, or of a dataset this metric: an expression, or NAME=EXPRESSION.
+    /// May be repeated [default: all time series with samples, or the metrics of `headway sweep`].
     #[arg(long = "metric", value_name = "NAME")]
-    #[arg(value_parser = PossibleValuesParser::new(SERIES_FIGURES.map(|figure| figure.name)))]
     pub(crate) metrics: Vec<String>,
+    /// Varied key of a dataset on the horizontal axis [default: the first one with numbers, or the first one].
+    #[arg(long, value_name = "KEY")]
+    pub(crate) over: Option<String>,
+    #[command(flatten)]
+    pub(crate) of_sweep: OverOptions,
     /// Draw the complementary distribution, the share of delays above each value, on a logarithmic vertical axis.
     /// Requires --kind delay-cdf or frames.
     #[arg(long)]
     pub(crate) complementary: bool,
-    /// Use a logarithmic horizontal axis for delays. Requires --kind delay-cdf or frames.
+    /// Use a logarithmic horizontal axis for delays or for the key of a dataset. Not for time series.
     #[arg(long)]
     pub(crate) log_x: bool,
     /// Folder for the charts [default: the first DIR].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Image format. May be repeated [default: all].
-    #[arg(long = "format", value_name = "FORMAT")]
-    pub(crate) formats: Vec<PlotFormat>,
     #[command(flatten)]
     pub(crate) style: StyleOptions,
+}
+
+impl PlotOptions {
+    /// Returns an option that only the chart of a dataset has, if one is given.
+    pub(crate) fn only_of_dataset(&self) -> Option<&'static str> {
+        let OverOptions { by, boxes, cdf, heat_map } = &self.of_sweep;
+        let given = [
+            (self.over.is_some(), "--over"),
+            (by.is_some(), "--by"),
+            (*boxes, "--boxes"),
+            (*cdf, "--cdf"),
+            (*heat_map, "--heat-map"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -61,10 +77,33 @@ pub(crate) struct ReportOptions {
     pub(crate) without_packets: bool,
 }
 
+/// Charts of a sweep's metrics over a varied key.
+#[derive(Debug, Args)]
+pub(crate) struct OverOptions {
+    /// Draw one line for each value of this varied key.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) by: Option<String>,
+    /// Draw box plots (quartiles and whiskers) instead of means with intervals.
+    #[arg(long)]
+    pub(crate) boxes: bool,
+    /// Draw the cumulative distribution of each metric over the runs, one line for each value of the key, instead of
+    /// means with intervals.
+    #[arg(long, conflicts_with = "boxes")]
+    pub(crate) cdf: bool,
+    /// Draw the mean of each metric as color, with the key on the horizontal axis and the key of --by on the vertical
+    /// axis.
+    #[arg(long, conflicts_with_all = ["boxes", "cdf"])]
+    pub(crate) heat_map: bool,
+}
+
 /// Appearance of charts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Style")]
 pub(crate) struct StyleOptions {
+    /// Size, text size and legend for a column or the whole width of a page, without a title. The other options change
+    /// parts of it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<PlotPreset>,
     /// Title above each chart; "" for none [default: the metric of the chart].
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
@@ -74,16 +113,69 @@ pub(crate) struct StyleOptions {
     /// Label of the vertical axis [default: the quantity and its unit].
     #[arg(long, value_name = "TEXT")]
     pub(crate) y_label: Option<String>,
-    /// Width and height of the SVG in px, each from 200 to 4000. The PNG has twice these dimensions [default: 960 wide,
-    /// height as needed].
+    /// Replace a label, such as a value in the legend (`droptail=DropTail`). May be repeated.
+    #[arg(long = "name", value_name = "LABEL=TEXT", value_parser = name)]
+    pub(crate) names: Vec<(String, String)>,
+    /// Width and height in px (1/96 inch) or mm, such as 800x500 or 88x60mm, each from 200 to 4000 px. A PNG has two
+    /// pixels for each px [default: 960 px wide, height as needed].
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) size: Option<PlotSize>,
-    /// Font size of labels in px, from 6 to a twentieth of the chart's shorter side. Titles are proportionally larger.
-    #[arg(long, value_name = "PX", default_value = "13", value_parser = clap::value_parser!(u32).range(6..=200), allow_negative_numbers = true)]
-    pub(crate) font_size: u32,
-    /// Position of the legend.
-    #[arg(long, value_name = "PLACE", default_value = "outside")]
-    pub(crate) legend: PlotLegend,
+    /// Font size of labels in px or pt, from 6 px to a twentieth of the chart's shorter side, such as 13 or 8pt. Titles
+    /// are proportionally larger [default: 13].
+    #[arg(long, value_name = "SIZE", value_parser = font_size, allow_negative_numbers = true)]
+    pub(crate) font_size: Option<f64>,
+    /// Position of the legend [default: outside].
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) legend: Option<PlotLegend>,
+    /// Format of the files. May be repeated [default: all].
+    #[arg(long = "format", value_name = "FORMAT")]
+    pub(crate) formats: Vec<PlotFormat>,
+}
+
+/// Style of a publisher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotPreset {
+    /// Column of an IEEE journal or conference, 88.9 mm (3.5 in) wide.
+    IeeeColumn,
+    /// Page of an IEEE journal or conference, 181.9 mm (7.16 in) wide.
+    IeeePage,
+    /// Column of an ACM conference (`acmart`, `sigconf`), 84.7 mm wide.
+    AcmColumn,
+    /// Page of an ACM conference (`acmart`, `sigconf`), 177.9 mm wide.
+    AcmPage,
+}
+
+/// px in a mm, and in a pt.
+const PX_PER_MM: f64 = 96.0 / 25.4;
+const PX_PER_PT: f64 = 96.0 / 72.0;
+
+impl PlotPreset {
+    /// Text size of the presets, in px: 8 pt, as in the captions of both publishers.
+    pub(crate) const FONT_SIZE: f64 = 8.0 * PX_PER_PT;
+
+    pub(crate) fn size(self) -> PlotSize {
+        let (width, height) = match self {
+            Self::IeeeColumn => (88.9, 60.0),
+            Self::IeeePage => (181.9, 80.0),
+            Self::AcmColumn => (84.7, 58.0),
+            Self::AcmPage => (177.9, 80.0),
+        };
+        PlotSize { width: width * PX_PER_MM, height: height * PX_PER_MM }
+    }
+}
+
+/// Reads a text size in px or pt. Returns it in px.
+fn font_size(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix("pt").map_or((text, 1.0), |number| (number, PX_PER_PT));
+    let size = number.parse().map(|size: f64| size * unit).ok().filter(|size| (6.0..=200.0).contains(size));
+    size.ok_or_else(|| "expected a size from 6 to 200 px, such as 13 or 8pt".to_owned())
+}
+
+/// Reads a label and the text that replaces it. The label may contain `=`.
+fn name(text: &str) -> Result<(String, String), String> {
+    let parts = text.rsplit_once('=').filter(|(label, _)| !label.is_empty());
+    let (label, name) = parts.ok_or("expected LABEL=TEXT, such as droptail=DropTail")?;
+    Ok((label.to_owned(), name.to_owned()))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -102,6 +194,8 @@ pub(crate) enum PlotKind {
 pub(crate) enum PlotFormat {
     Svg,
     Png,
+    /// Vector graphics with text in an embedded font.
+    Pdf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -115,19 +209,51 @@ pub(crate) enum PlotLegend {
 }
 
 /// Width and height in px.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlotSize {
-    pub(crate) width: u32,
-    pub(crate) height: u32,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
 }
 
 impl FromStr for PlotSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.parse().ok().filter(|pixels| (200..=4000).contains(pixels));
-        let both = text.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?)));
-        both.map(|(width, height)| Self { width, height })
-            .ok_or_else(|| "expected WIDTHxHEIGHT in px, each from 200 to 4000, such as 800x500".to_owned())
+        let (numbers, unit) = text.strip_suffix("mm").map_or((text, 1.0), |numbers| (numbers, PX_PER_MM));
+        let number = |text: &str| {
+            let number: f64 = text.strip_suffix("mm").filter(|_| unit != 1.0).unwrap_or(text).parse().ok()?;
+            Some(number * unit).filter(|pixels| (200.0..=4000.0).contains(pixels))
+        };
+        let both = numbers.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?)));
+        both.map(|(width, height)| Self { width, height }).ok_or_else(|| {
+            "expected WIDTHxHEIGHT in px from 200 to 4000, such as 800x500, or in mm from 53 to 1058, such as 88x60mm"
+                .to_owned()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let px = |text: &str| text.parse::<PlotSize>().map(|size| [size.width, size.height].map(f64::round));
+        assert_eq!(px("800x500"), Ok([800.0, 500.0]));
+        assert_eq!(px("127x63.5mm"), Ok([480.0, 240.0]));
+        assert_eq!(px("127mmx63.5mm"), Ok([480.0, 240.0]));
+        for wrong in ["800", "800x", "199x500", "800x4001", "50x60mm", "127mmx300", "NaNxNaN", "infx300"] {
+            assert!(px(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((font_size("13"), font_size("9pt")), (Ok(13.0), Ok(12.0)));
+        for wrong in ["5", "4pt", "201", "-8", "x", "NaN"] {
+            assert!(font_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn labels_may_contain_an_equals_sign() {
+        assert_eq!(name("kind=red=RED"), Ok(("kind=red".to_owned(), "RED".to_owned())));
+        assert!(name("red").is_err() && name("=RED").is_err());
     }
 }

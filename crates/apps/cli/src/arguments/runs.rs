@@ -1,6 +1,6 @@
 //! Options of the commands that run scenarios.
 
-use super::plots::StyleOptions;
+use super::plots::{OverOptions, StyleOptions};
 use super::values::{jobs, max_seeds, precision, seed, seeds, trace_format};
 use clap::Args;
 use headway_run::TraceFormat;
@@ -130,25 +130,17 @@ pub(crate) struct SweepOptions {
     /// independent samples, and the confidence intervals of the differences are those of Welch's t-test.
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
-    /// Also draw a chart of each metric over this varied key, as SVG and PNG. If keys other than those of --plot and
+    /// Also draw a chart of each metric over this varied key. If keys other than those of --plot and
     /// --by vary, the metric is first averaged over their values, separately for each seed. If only the
     /// seeds vary, `--plot seed` with --cdf or --boxes draws the distribution of each metric over the seeds.
     #[arg(long, value_name = "KEY")]
     pub(crate) plot: Option<String>,
-    /// Draw one line for each value of this varied key. Requires --plot.
-    #[arg(long, value_name = "KEY", requires = "plot")]
-    pub(crate) by: Option<String>,
-    /// Use a logarithmic horizontal axis. All values of the key must be above 0. Requires --plot; not with --boxes or
-    /// --cdf.
-    #[arg(long, requires = "plot", conflicts_with_all = ["boxes", "cdf"])]
+    /// Use a logarithmic horizontal axis. All values of the key must be above 0. Requires --plot; not with --boxes,
+    /// --cdf or --heat-map.
+    #[arg(long, requires = "plot", conflicts_with_all = ["boxes", "cdf", "heat_map"])]
     pub(crate) log_x: bool,
-    /// Draw box plots (quartiles and whiskers) instead of means with intervals. Requires --plot.
-    #[arg(long, requires = "plot")]
-    pub(crate) boxes: bool,
-    /// Draw the cumulative distribution of each metric over the runs, one line for each value of the key of --plot,
-    /// instead of means with intervals. Requires --plot.
-    #[arg(long, requires = "plot", conflicts_with = "boxes")]
-    pub(crate) cdf: bool,
+    #[command(flatten)]
+    pub(crate) over: OverOptions,
     /// Add seeds to each combination of values until half the width of the 95 % confidence interval of each metric is
     /// at most this share of its mean, such as `5%` (above 0%, below 100%). A metric with a mean near 0 may need
     /// --max-seeds seeds. A metric that is the same in all runs has no interval; it is reported as constant after 10

@@ -63,7 +63,7 @@ pub(super) fn numbers(title: &str, numbers: &[(&str, f64, f64)]) -> Result<Strin
         lines: numbers.iter().enumerate().map(line).collect(),
         boxes: Vec::new(),
     };
-    inline(&chart, &Style { width: 400, height: Some(240), legend: LegendPlace::Hidden, ..Style::default() })
+    inline(&chart, &Style { width: 400.0, height: Some(240.0), legend: LegendPlace::Hidden, ..Style::default() })
 }
 
 /// Returns the source of a line as the value of `data-of` and as a column title.

@@ -18,7 +18,28 @@ pub struct DelaySummary {
     pub max: f64,
 }
 
+/// Number and sum of durations so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DelaySum {
+    pub(crate) count: u64,
+    pub(crate) nanos: u128,
+}
+
+impl DelaySum {
+    /// Returns the mean in s of the durations after an earlier state; `None` if there are none.
+    #[must_use]
+    pub fn mean_since(self, before: Self) -> Option<f64> {
+        let count = self.count.checked_sub(before.count).filter(|count| *count > 0)?;
+        Some((self.nanos - before.nanos) as f64 / 1e9 / count as f64)
+    }
+}
+
 impl Histogram {
+    /// Returns the number and the sum of values, which are in ns.
+    pub(crate) fn delay_sum(&self) -> DelaySum {
+        DelaySum { count: self.total(), nanos: self.sum_of_values() }
+    }
+
     /// Returns the statistics in s of values in ns; `None` without values.
     #[must_use]
     pub fn summary(&self) -> Option<DelaySummary> {

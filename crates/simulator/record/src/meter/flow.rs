@@ -6,7 +6,7 @@
 //! - **Rates count the bytes that arrive in the interval**, whenever they were sent: bytes received / interval.
 
 use super::counts::DropCounts;
-use super::delay::{DelaySummary, seconds_of};
+use super::delay::{DelaySum, DelaySummary, seconds_of};
 use super::display::DisplaySummary;
 use super::distribution::{Distribution, FlowDistributions};
 use super::encoder::EncoderSummary;
@@ -171,6 +171,8 @@ struct Timeliness {
     due: u64,
     on_time: u64,
     late: u64,
+    /// Sum of the one-way delays of packets on time and late.
+    delay_nanos: u64,
 }
 
 /// Meter of one flow's packets: about 400 bytes, plus 256 for each power of two between the smallest and the largest
@@ -385,6 +387,7 @@ impl FlowMeter {
         if self.is_due(packet.deadline) {
             let timeliness = &mut self.rest().timeliness[packet.kind as usize];
             *if late { &mut timeliness.late } else { &mut timeliness.on_time } += 1;
+            timeliness.delay_nanos = timeliness.delay_nanos.saturating_add(now.since(packet.sent_at).as_nanos());
         }
         let from = self.measured.from;
         if now < from {
@@ -452,6 +455,22 @@ impl FlowMeter {
     #[must_use]
     pub fn total_lost_packets(&self) -> u64 {
         self.rest.as_ref().map_or(0, |rest| rest.total_lost_packets)
+    }
+
+    /// Returns the one-way delays of packets sent and received in the measured interval so far.
+    #[must_use]
+    pub fn delay_sum(&self) -> DelaySum {
+        self.delays.delay_sum()
+    }
+
+    /// Returns the one-way delays of packets of a media kind, of those with a deadline in the measured interval so far.
+    #[must_use]
+    pub fn delay_sum_of(&self, kind: MediaKind) -> DelaySum {
+        let timeliness = self.rest.as_ref().map(|rest| &rest.timeliness[kind as usize]);
+        timeliness.map_or_else(DelaySum::default, |sums| DelaySum {
+            count: sums.on_time + sums.late,
+            nanos: sums.delay_nanos.into(),
+        })
     }
 
     /// Returns the distributions of packet and frame delays. The summary has their means and percentiles.

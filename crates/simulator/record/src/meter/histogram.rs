@@ -84,6 +84,10 @@ impl Histogram {
         self.total
     }
 
+    pub(crate) fn sum_of_values(&self) -> u128 {
+        self.sum
+    }
+
     pub(crate) fn max(&self) -> u64 {
         self.max
     }

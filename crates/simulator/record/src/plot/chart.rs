@@ -139,6 +139,10 @@ impl Chart {
     /// # Errors
     /// [`PlotError::Draw`]; no input is known to cause it.
     pub fn draw_styled(&self, style: &Style) -> Result<Figure, PlotError> {
+        self.renamed(style).draw_named(style)
+    }
+
+    fn draw_named(&self, style: &Style) -> Result<Figure, PlotError> {
         let frame = Frame::new(style);
         let names = NameRows::of(self, &frame);
         let below = frame.px(TIME_TITLE_HEIGHT) + names.extra_height(&frame);
@@ -154,6 +158,19 @@ impl Chart {
         })?;
         let is_dashed = self.lines.iter().any(|line| line.style.is_dashed());
         Ok(if is_dashed { Figure { svg: marks::dashed(&figure.svg), ..figure } } else { figure })
+    }
+
+    /// Returns the chart with the names of the style.
+    fn renamed(&self, style: &Style) -> Self {
+        let mut chart = self.clone();
+        let labels = chart.lines.iter_mut().map(|line| &mut line.label);
+        let labels = labels.chain(chart.boxes.iter_mut().map(|of| &mut of.label)).chain([&mut chart.heading]);
+        let places = match &mut chart.x {
+            XAxis::Places(places) => places.as_mut_slice(),
+            XAxis::Numbers | XAxis::Logarithm => &mut [],
+        };
+        labels.chain(places).for_each(|label| *label = style.named(label));
+        chart
     }
 
     /// Returns the number of points of lines outside the domain of the horizontal axis: on a logarithmic axis, those at

@@ -8,7 +8,7 @@ use super::frame::{
 };
 use super::legend::Legend;
 use super::style::{LegendPlace, Style};
-use super::{Figure, PlotError};
+use super::{Figure, PlotError, marks};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -22,6 +22,17 @@ pub(super) struct Panel {
     pub(super) traces: Vec<Trace>,
 }
 
+impl Panel {
+    fn rename(&mut self, style: &Style) {
+        self.title = style.named(&self.title);
+        self.heading = style.named(&self.heading);
+        for trace in &mut self.traces {
+            let (Trace::Line { label, .. } | Trace::Band { label, .. }) = trace;
+            *label = style.named(label);
+        }
+    }
+}
+
 /// Height of a single panel without the title of the time axis, in px.
 const PANEL_HEIGHT: i32 = 346;
 /// Height of each of several panels, in px.
@@ -31,14 +42,17 @@ const MIN_PANEL_HEIGHT: i32 = 96;
 /// Height of a panel's title if the title is not in the legend, in px.
 const PANEL_TITLE: i32 = 18;
 
-pub(super) fn figure(name: &str, title: &str, panels: &[Panel], style: &Style) -> Result<Figure, PlotError> {
+pub(super) fn figure(name: &str, title: &str, mut panels: Vec<Panel>, style: &Style) -> Result<Figure, PlotError> {
+    panels.iter_mut().for_each(|panel| panel.rename(style));
     let frame = Frame::new(style);
     let count = panels.len() as i32;
     let panel_height = if count > 1 { SMALL_PANEL_HEIGHT } else { PANEL_HEIGHT } * PIXEL;
     let own_height = panel_height * count + frame.px(TIME_TITLE_HEIGHT);
     let min_height = frame.px(MIN_PANEL_HEIGHT) * count + frame.px(TIME_TITLE_HEIGHT);
-    let legend = legend_of_all(panels);
-    frame.figure(name, title, (own_height, min_height), &legend, |area, column| draw(&frame, area, column, panels))
+    let legend = legend_of_all(&panels);
+    let figure = frame
+        .figure(name, title, (own_height, min_height), &legend, |area, column| draw(&frame, area, column, &panels))?;
+    Ok(Figure { svg: marks::dashed(&figure.svg), ..figure })
 }
 
 fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &[Panel]) -> Result<(), DrawError> {

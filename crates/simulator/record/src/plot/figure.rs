@@ -11,12 +11,12 @@ pub struct Figure {
     pub svg: String,
 }
 
-/// Error while drawing a figure or converting it to PNG.
+/// Error while drawing a figure or converting it to another format.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PlotError {
     #[error("cannot draw figure \"{name}\": {reason}")]
     Draw { name: String, reason: String },
-    #[error("cannot convert figure \"{name}\" to PNG: {reason}")]
-    Render { name: String, reason: RenderError },
+    #[error("cannot convert figure \"{name}\" to {format}: {reason}")]
+    Render { name: String, format: &'static str, reason: Box<RenderError> },
 }

@@ -5,7 +5,7 @@
 
 use tiny_skia::PathBuilder;
 
-const FONT: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
+pub(super) const FONT: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 
 type Point = (f32, f32);
 
@@ -96,6 +96,31 @@ impl Font {
 
     fn glyph_data(&self, glyph: usize) -> Option<&'static [u8]> {
         self.outlines.get(long(self.offsets, 4 * glyph)?..long(self.offsets, 4 * glyph + 4)?)
+    }
+}
+
+/// Metrics of the font, in thousandths of an em.
+pub(super) struct FontMetrics {
+    /// Left, bottom, right and top of all glyphs.
+    pub(super) bounds: [f32; 4],
+    pub(super) ascent: f32,
+    /// Below zero.
+    pub(super) descent: f32,
+    pub(super) cap_height: f32,
+}
+
+impl FontMetrics {
+    /// Returns the metrics; `None` if a table is missing.
+    pub(super) fn built_in() -> Option<Self> {
+        let (head, lines) = (table(b"head")?, table(b"hhea")?);
+        let units_per_em = number(head, 18)? as f32;
+        let metric = |table: &[u8], at: usize| Some(f32::from(signed(table, at)?) * 1000.0 / units_per_em);
+        Some(Self {
+            bounds: [metric(head, 36)?, metric(head, 38)?, metric(head, 40)?, metric(head, 42)?],
+            ascent: metric(lines, 4)?,
+            descent: metric(lines, 6)?,
+            cap_height: metric(table(b"OS/2")?, 88)?,
+        })
     }
 }
 

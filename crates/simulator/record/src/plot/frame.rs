@@ -17,7 +17,7 @@ const LEGEND_WIDTH: i32 = 216;
 pub(super) const Y_LABELS_WIDTH: i32 = 68;
 pub(super) const X_LABELS_HEIGHT: i32 = 24;
 pub(super) const MARGIN: i32 = 14;
-const FONT_SIZE: i32 = 13;
+const FONT_SIZE: f64 = 13.0;
 
 /// Maximum width of a legend at the right, in percent of the figure's width.
 const MAX_LEGEND_PERCENT: i32 = 35;
@@ -49,21 +49,28 @@ pub(super) struct Frame<'a> {
     pub(super) style: &'a Style,
     /// Width of the figure, in units.
     pub(super) width: i32,
+    /// Height of the figure, in units, if the style sets it.
+    height: Option<i32>,
     /// Size of labels, in px.
-    font_size: i32,
+    font_size: f64,
+}
+
+/// Converts a width or height of a figure in px to units. Values outside 200 to 4000 px are clamped; NaN is 200 px.
+fn in_units(pixels: f64) -> i32 {
+    let pixels = if pixels.is_nan() { 200.0 } else { pixels };
+    (pixels.clamp(200.0, 4000.0) * f64::from(PIXEL)).round() as i32
 }
 
 impl<'a> Frame<'a> {
     pub(super) fn new(style: &'a Style) -> Self {
-        let bounded = |pixels: u32| pixels.clamp(200, 4000) as i32;
-        let (width, height) = (bounded(style.width), style.height.map(bounded));
-        let max_size = width.min(height.unwrap_or(width)) / 20;
-        Self { style, width: width * PIXEL, font_size: (style.font_size.min(4000) as i32).min(max_size).max(6) }
+        let (width, height) = (in_units(style.width), style.height.map(in_units));
+        let max_size = f64::from(width.min(height.unwrap_or(width)) / PIXEL) / 20.0;
+        Self { style, width, height, font_size: style.font_size.min(max_size).max(6.0) }
     }
 
     /// Converts a length in px at text of 13 px to units at the actual text size.
     pub(super) fn px(&self, pixels: i32) -> i32 {
-        (pixels * PIXEL * self.font_size + FONT_SIZE / 2).div_euclid(FONT_SIZE)
+        (f64::from(pixels * PIXEL) * self.font_size / FONT_SIZE).round() as i32
     }
 
     pub(super) fn at(&self, (x, y): (i32, i32)) -> (i32, i32) {
@@ -137,10 +144,7 @@ impl<'a> Frame<'a> {
     ) -> Result<Figure, PlotError> {
         let below = if self.style.legend == LegendPlace::Below { legend.height_in_rows(self) } else { 0 };
         let around = self.title_height() + below;
-        let height = self
-            .style
-            .height
-            .map_or(own_height + around, |height| (height.clamp(200, 4000) as i32 * PIXEL).max(min_height + around));
+        let height = self.height.map_or(own_height + around, |height| height.max(min_height + around));
         let mut svg = String::new();
         let draw = |svg: &mut String| {
             let root = SVGBackend::with_string(svg, (self.width as u32, height as u32)).into_drawing_area();

@@ -107,29 +107,24 @@ impl<'a> Legend<'a> {
     }
 
     pub(super) fn height_in_rows(&self, frame: &Frame<'_>) -> i32 {
-        if self.is_empty() {
-            0
-        } else {
-            frame.px(ROW) * self.rows(frame).1.len().min(MAX_ROWS) as i32 + frame.px(MARGIN)
-        }
+        if self.is_empty() { 0 } else { frame.px(ROW) * self.rows(frame).len().min(MAX_ROWS) as i32 + frame.px(MARGIN) }
     }
 
     pub(super) fn draw_in_rows(&self, frame: &Frame<'_>, area: &Area<'_>) -> Result<(), DrawError> {
-        let (cell, rows) = self.rows(frame);
+        let rows = self.rows(frame);
         let omitted: usize = rows.iter().skip(MAX_ROWS - 1).map(Vec::len).sum();
         for (number, row) in rows.iter().take(MAX_ROWS).enumerate() {
             let y = frame.px(ROW) * number as i32 + frame.px(ROW / 2);
             if number + 1 == MAX_ROWS && rows.len() > MAX_ROWS {
                 return frame.text(area, &format!("and {omitted} more"), (frame.px(MARGIN), y), 13);
             }
-            for (column, item) in row.iter().enumerate() {
-                let x = frame.px(MARGIN) + cell * column as i32;
+            for (x, item) in row {
                 let fitting = |words: &str, indent: i32, pixels: i32| {
                     shortened(words, frame.characters(frame.width - x - frame.px(indent), pixels))
                 };
                 match item {
-                    Item::Heading(words) => frame.text(area, &fitting(words, 0, 14), (x, y), 14)?,
-                    Item::Note(words) => frame.text(area, &fitting(words, 0, 12), (x, y), 12)?,
+                    Item::Heading(words) => frame.text(area, &fitting(words, 0, 14), (*x, y), 14)?,
+                    Item::Note(words) => frame.text(area, &fitting(words, 0, 12), (*x, y), 12)?,
                     Item::Entry(swatch, words) => {
                         swatch(area, &|right, down| (x + frame.px(right), y + frame.px(down)))?;
                         let words = shortened(words, MAX_CHARACTERS);
@@ -142,25 +137,30 @@ impl<'a> Legend<'a> {
         Ok(())
     }
 
-    /// Returns the width of a cell, and the rows: entries side by side, other items in separate rows.
-    fn rows(&self, frame: &Frame<'_>) -> (i32, Vec<Vec<&Item<'a>>>) {
-        let longest = self.items.iter().filter_map(|item| match item {
-            Item::Entry(_, words) => Some(words.chars().count().min(MAX_CHARACTERS)),
-            _ => None,
-        });
-        let cell = frame.px(INDENT + MARGIN) + frame.width_of(longest.max().unwrap_or(0), 13);
-        let columns = ((frame.width - 2 * frame.px(MARGIN)) / cell).max(1) as usize;
-        let mut rows: Vec<Vec<&Item<'a>>> = Vec::new();
+    /// Returns the items in rows, each with its position in units: side by side as far as they fit.
+    fn rows(&self, frame: &Frame<'_>) -> Vec<Vec<(i32, &Item<'a>)>> {
+        let (first, end) = (frame.px(MARGIN), frame.width - frame.px(MARGIN));
+        let mut rows: Vec<Vec<(i32, &Item<'a>)>> = Vec::new();
+        let mut x = first;
         for item in &self.items {
-            match (item, rows.last_mut()) {
-                (Item::Gap, _) => {}
-                (Item::Entry(..), Some(row)) if row.len() < columns && matches!(row[0], Item::Entry(..)) => {
-                    row.push(item);
+            let width = match item {
+                Item::Gap => continue,
+                Item::Heading(words) => frame.width_of(words.chars().count(), 14),
+                Item::Note(words) => frame.width_of(words.chars().count(), 12),
+                Item::Entry(_, words) => {
+                    frame.px(INDENT) + frame.width_of(words.chars().count().min(MAX_CHARACTERS), 13)
                 }
-                _ => rows.push(vec![item]),
+            };
+            match rows.last_mut() {
+                Some(row) if x + width <= end => row.push((x, item)),
+                _ => {
+                    rows.push(vec![(first, item)]);
+                    x = first;
+                }
             }
+            x += width + frame.px(MARGIN);
         }
-        (cell, rows)
+        rows
     }
 }
 

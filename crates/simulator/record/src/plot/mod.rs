@@ -1,8 +1,8 @@
-//! Figures of runs: throughput, queues, congestion windows and losses over time, as SVG and PNG.
+//! Figures of runs: throughput, queues, congestion windows and losses over time, as SVG, PNG and PDF.
 //!
-//! A figure shows one or more runs, with a color for each run and flow, and a legend. If there are more lines than
-//! colors, each group of flows of one name (`ftp-1`, `ftp-2`, ...) is drawn as its mean and a band from minimum to
-//! maximum. The colors are those of Okabe and Ito, which are distinguishable with color vision deficiency. A line has
+//! A figure shows one or more runs, with a color and a dash pattern for each run and flow, and a legend. If there are
+//! more lines than colors, each group of flows of one name (`ftp-1`, `ftp-2`, ...) is drawn as its mean and a band from
+//! minimum to maximum, or each run has its own panel. The colors are those of Okabe and Ito, which are distinguishable with color vision deficiency. A line has
 //! at most four points per pixel of width, so that the size of a figure does not depend on the length of the run. A
 //! [`Chart`] shows means over many runs.
 
@@ -16,11 +16,15 @@ mod figure;
 mod font;
 mod frame;
 mod glyphs;
+mod heat_map;
 mod labels;
 mod legend;
 mod marks;
-mod render;
+mod multiples;
+mod pdf;
+mod png;
 mod style;
+mod svg;
 mod sweep;
 
 pub use axis::{XAxis, YAxis};
@@ -29,15 +33,17 @@ pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 pub use curves::{is_drawable, whole_intervals};
 pub use delays::{RunDelays, delay_chart, frame_chart};
 pub use figure::{Figure, PlotError};
-pub use render::RenderError;
+pub use heat_map::HeatMap;
 pub use style::{LegendPlace, Style};
+pub use svg::RenderError;
 pub use sweep::{Group, GroupPoint, Sweep};
 
 use crate::{SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
-use curves::{Curve, Names};
+use curves::{Curve, Grouping, Names, Trace};
 use draw::Panel;
 use headway_units::Instant;
 use labels::Labels;
+use multiples::Member;
 use std::collections::BTreeSet;
 
 /// A run to draw.
@@ -76,16 +82,44 @@ const MAX_PANELS: usize = 4;
 /// # Errors
 /// [`PlotError::Draw`]; no input is known to cause it.
 pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError> {
-    let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
-    let run_labels = RunLabels { runs: Labels::of(&labels), over_seeds: Labels::without_seeds(&labels) };
-    let mut figures = Vec::new();
-    for figure in &SERIES_FIGURES {
-        figures.extend(match figure.of_links {
-            true => queue_figure(figure, &run_labels, runs, style)?,
-            false => flow_figure(figure, &run_labels, flow_curves(runs, figure.metric), style)?,
-        });
+    let figures = SERIES_FIGURES.iter().map(|figure| series_figure(figure, runs, style));
+    figures.filter_map(Result::transpose).collect()
+}
+
+/// Returns one of [`SERIES_FIGURES`]; `None` without samples.
+///
+/// # Errors
+/// [`PlotError::Draw`]; no input is known to cause it.
+pub fn series_figure(figure: &SeriesFigure, runs: &[Run<'_>], style: &Style) -> Result<Option<Figure>, PlotError> {
+    let run_labels = RunLabels::of(runs);
+    match figure.of_links {
+        true => queue_figure(figure, &run_labels, runs, style),
+        false => flow_figure(figure, &run_labels, samples_of(figure, runs), style),
     }
-    Ok(figures)
+}
+
+/// The lines of a figure, for another drawing program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesLines {
+    /// Title of the vertical axis, with the unit of the values.
+    pub y_title: String,
+    /// Label and points of each line: time in s and value.
+    pub lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// Returns the lines of one of [`SERIES_FIGURES`], without bands: one for each flow or link of each run.
+#[must_use]
+pub fn series_lines(figure: &SeriesFigure, runs: &[Run<'_>]) -> SeriesLines {
+    let run_labels = RunLabels::of(runs);
+    let found = samples_of(figure, runs);
+    let many = found.iter().any(|of| Some(of.entity) != found.first().map(|first| first.entity));
+    let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), None);
+    let line = |found: &Found<'_>| {
+        let names = run_labels.names(found.run, found.entity, many, found.entity, many);
+        let points = found.samples.iter().filter(|(_, value)| is_drawable(*value));
+        (names.label, points.map(|(at, value)| (at.as_secs_f64(), value / scale)).collect())
+    };
+    SeriesLines { y_title, lines: found.iter().map(line).collect() }
 }
 
 /// The labels of all runs, with and without their seeds.
@@ -95,6 +129,11 @@ struct RunLabels {
 }
 
 impl RunLabels {
+    fn of(runs: &[Run<'_>]) -> Self {
+        let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
+        Self { runs: Labels::of(&labels), over_seeds: Labels::without_seeds(&labels) }
+    }
+
     /// Returns the label of a line: the run if there are several, and the entity if there are several or only one run.
     fn line(run: &str, entity: &str, many_runs: bool, many: bool) -> String {
         match (many_runs && !run.is_empty(), many) {
@@ -138,28 +177,41 @@ impl Figure {
     /// # Errors
     /// [`PlotError::Render`]; no figure of this crate is known to cause it.
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, PlotError> {
-        render::png(&self.name, &self.svg, scale)
+        png::png(&self.name, &self.svg, scale)
+    }
+
+    /// Returns the figure as PDF: one page of the figure's size (96 px are an inch), as vector graphics with text. The
+    /// font is embedded.
+    ///
+    /// # Errors
+    /// [`PlotError::Render`]; no figure of this crate is known to cause it.
+    pub fn to_pdf(&self) -> Result<Vec<u8>, PlotError> {
+        pdf::pdf(&self.name, &self.svg)
     }
 }
 
-/// The samples of a flow of a run.
+/// The samples of a flow or a link of a run.
 struct Found<'a> {
     run: usize,
-    flow: &'a str,
+    entity: &'a str,
     samples: &'a [(Instant, f64)],
 }
 
-/// Returns the samples of `metric_name` of all flows of all runs. Links, which are entities with a queue, also have
-/// throughput and are excluded.
-fn flow_curves<'a>(runs: &[Run<'a>], metric_name: &str) -> Vec<Found<'a>> {
+/// Returns the samples of a figure of all flows, or of all links that had a queue, of all runs. Links, which are entities
+/// with a queue, also have throughput.
+fn samples_of<'a>(figure: &SeriesFigure, runs: &[Run<'a>]) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     for (number, run) in runs.iter().enumerate() {
         let links: BTreeSet<&str> =
             run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
-        for (flow, metric, samples) in run.series() {
-            let samples = if metric_name == metric::THROUGHPUT { whole(samples) } else { samples };
-            if metric == metric_name && !links.contains(flow) && samples.iter().any(|(_, value)| is_drawable(*value)) {
-                found.push(Found { run: number, flow, samples });
+        for (entity, metric, samples) in run.series() {
+            let samples = if figure.metric == metric::THROUGHPUT { whole(samples) } else { samples };
+            let is_shown = |value: f64| is_drawable(value) && (!figure.of_links || value > 0.0);
+            if metric == figure.metric
+                && links.contains(entity) == figure.of_links
+                && samples.iter().any(|(_, value)| is_shown(*value))
+            {
+                found.push(Found { run: number, entity, samples });
             }
         }
     }
@@ -176,26 +228,32 @@ fn largest(found: &[Found<'_>]) -> f64 {
     values.filter(|value| is_drawable(*value)).fold(0.0, f64::max)
 }
 
-/// Draws a figure of one panel; returns `None` without samples.
+/// Draws a figure of one panel, or of small multiples; returns `None` without samples.
 fn flow_figure(
     figure: &SeriesFigure,
     run_labels: &RunLabels,
     found: Vec<Found<'_>>,
     style: &Style,
 ) -> Result<Option<Figure>, PlotError> {
-    let Some(first) = found.first().map(|found| found.flow) else { return Ok(None) };
-    let many = found.iter().any(|found| found.flow != first);
-    let many_stems = found.iter().any(|found| curves::stem(found.flow) != curves::stem(first));
-    let curve = |found: &Found<'_>| {
-        let names = run_labels.names(found.run, found.flow, many, curves::stem(found.flow), many_stems);
-        Curve::new(names, found.samples)
+    let Some(first) = found.first().map(|found| found.entity) else { return Ok(None) };
+    let many = found.iter().any(|found| found.entity != first);
+    let many_stems = found.iter().any(|found| curves::stem(found.entity) != curves::stem(first));
+    let member = |found: &Found<'_>| {
+        let stem = curves::stem(found.entity);
+        let names = run_labels.names(found.run, found.entity, many, stem, many_stems);
+        let (label, of_run, coarse) = (found.entity.to_owned(), stem.to_owned(), "all".to_owned());
+        let in_panel = Names { label, of_seeds: of_run.clone(), of_run, coarse };
+        let panel = run_labels.over_seeds.each[found.run].clone();
+        Some(Member { panel, curve: Curve::new(names, found.samples)?, in_panel: Curve::new(in_panel, found.samples)? })
     };
-    let (traces, grouping) = curves::reduce(found.iter().filter_map(curve).collect());
-    let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds).to_owned();
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
-    let panel = Panel { title: String::new(), y_title, scale, heading, traces };
+    let panel = |(title, traces, grouping): (String, Vec<Trace>, Grouping)| {
+        let heading = if title.is_empty() { grouping.heading(&run_labels.runs, &run_labels.over_seeds) } else { "" };
+        Panel { title, y_title: y_title.clone(), scale, heading: heading.to_owned(), traces }
+    };
+    let panels = multiples::panels(found.iter().filter_map(member).collect()).into_iter().map(panel).collect();
     let title = run_labels.title(figure.title, if many { "" } else { first });
-    draw::figure(figure.name, &title, &[panel], style).map(Some)
+    draw::figure(figure.name, &title, panels, style).map(Some)
 }
 
 /// Draws a panel for each of the links with the longest mean queues; returns `None` without a queue.
@@ -241,7 +299,7 @@ fn queue_figure(
         }
         let (traces, grouping) = curves::reduce(found);
         let heading = match grouping {
-            curves::Grouping::Coarse => String::new(),
+            Grouping::Coarse => String::new(),
             _ => grouping.heading(&run_labels.runs, &run_labels.over_seeds).to_owned(),
         };
         let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
@@ -255,5 +313,5 @@ fn queue_figure(
         0 => figure.title.to_owned(),
         _ => format!("{}: the {} longest of {}", figure.title, panels.len(), panels.len() + omitted),
     };
-    draw::figure(figure.name, &run_labels.title(&title, ""), &panels, style).map(Some)
+    draw::figure(figure.name, &run_labels.title(&title, ""), panels, style).map(Some)
 }

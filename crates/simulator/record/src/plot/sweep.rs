@@ -48,7 +48,7 @@ pub struct GroupPoint {
 }
 
 impl GroupPoint {
-    fn drawable(&self) -> Vec<f64> {
+    pub(super) fn drawable(&self) -> Vec<f64> {
         self.samples.iter().copied().filter(|sample| sample.abs() <= MAX_VALUE).collect()
     }
 }

@@ -8,9 +8,12 @@
 //! - `dataset`, `parquet_file`, `flat`: Parquet tables; `folders`: records of the runs, if requested.
 //! - `metric`: what is computed per run; `results`: estimates over seeds; `over`: data of plots.
 
+#[cfg(feature = "plot")]
+mod charts;
 mod dataset;
 mod flat;
 mod folders;
+mod from_dataset;
 mod journal;
 mod metric;
 mod over;
@@ -18,6 +21,8 @@ mod parquet_file;
 mod results;
 mod session;
 
+#[cfg(feature = "plot")]
+pub use charts::{Axes, SweepOf};
 pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
@@ -52,6 +57,8 @@ pub struct Sweep {
     text: ScenarioText,
     columns: Vec<Column>,
     points: Vec<Point>,
+    /// Identity of algorithms outside the code of this program; empty without any.
+    algorithms: String,
     seeds: Vec<u64>,
     /// Whether the sweep varies the seed; otherwise the scenario's seed is used.
     varies_seed: bool,
@@ -121,7 +128,8 @@ impl Sweep {
         let name = first.scenario.name.clone();
         let warnings = first.warnings.iter().map(ToString::to_string).collect();
         let (columns, kept) = (plan.columns, Mutex::default());
-        let mut sweep = Self { text, columns, points, seeds, varies_seed, records, name, warnings, kept };
+        let algorithms = String::new();
+        let mut sweep = Self { text, columns, points, algorithms, seeds, varies_seed, records, name, warnings, kept };
         let hashes = each(sweep.points.len(), None, &Quiet(watch), |point| sweep.hash(point))?;
         for (point, hash) in sweep.points.iter_mut().zip(hashes) {
             point.hash = hash.ok_or(Error::Stopped)?;
@@ -270,8 +278,16 @@ impl Sweep {
         json(&done.record.summary).map(|json| done.record.summary.complete.then_some(json))
     }
 
+    /// Returns the sweep with algorithms outside the code of this program, such as Python's. Runs with another identity are
+    /// not reused.
+    #[must_use]
+    pub fn with_algorithms(self, identity: String) -> Self {
+        Self { algorithms: identity, ..self }
+    }
+
     fn key(&self, task: Task) -> RunKey {
         let mut hash = Xxh3::new();
+        hash.update(self.algorithms.as_bytes());
         hash.update(&self.points[task.point].hash.to_le_bytes());
         hash.update(&task.seed.to_le_bytes());
         hash.update(CODE.as_bytes());
@@ -369,7 +385,7 @@ pub fn names(scenario: &Scenario) -> Names {
 const NO_SERIES: &str = "record.series=false";
 
 /// Key of the seed.
-const SEED: &str = "seed";
+pub const SEED: &str = "seed";
 
 fn json(summary: &Summary) -> Result<String, Error> {
     serde_json::to_string(summary).map_err(|error| Error::file("write", "summary.json".as_ref())(error.into()))

@@ -27,7 +27,7 @@ use crate::{
     Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
 pub use context::{Backlog, Context, TransportState};
-use headway_units::{Duration, Instant, OptionError, Options as _, registry};
+use headway_units::{Duration, Instant, MediaKind, OptionError, Options as _, registry};
 
 registry! {
     /// Options of a source, by kind.
@@ -201,6 +201,16 @@ impl SourceOptions {
             Self::Pareto(options) => options.lifetime,
             Self::Trace(options) => options.lifetime,
             Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) | Self::Telnet(_) => None,
+        }
+    }
+
+    /// Returns the media kinds that a flow contains; empty if there is one kind only, or with a file.
+    #[must_use]
+    pub const fn media_kinds(&self) -> &'static [MediaKind] {
+        match self {
+            Self::Conference(_) => &[MediaKind::Audio, MediaKind::Video],
+            Self::Gop(_) => &[MediaKind::VideoI, MediaKind::VideoP, MediaKind::VideoB],
+            _ => &[],
         }
     }
 

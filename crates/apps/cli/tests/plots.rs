@@ -1,0 +1,104 @@
+//! Tests of `headway plot` with datasets of sweeps, presets and names.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use crate::common::{VOICE, headway, text};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use tempfile::TempDir;
+
+/// A folder with the scenario `voice.toml`.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("voice.toml"), VOICE).unwrap();
+    place
+}
+
+fn run(place: &Path, words: &[&str]) -> Output {
+    headway(words).current_dir(place).output().unwrap()
+}
+
+/// Returns the paths that a successful command prints.
+fn paths(place: &Path, words: &[&str]) -> Vec<PathBuf> {
+    let output = run(place, words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| place.join(line)).collect()
+}
+
+fn texts(svg: &Path) -> Vec<String> {
+    let svg = std::fs::read_to_string(svg).unwrap();
+    svg.lines().filter(|line| !line.starts_with('<')).map(str::to_owned).collect()
+}
+
+fn error(place: &Path, words: &[&str]) -> String {
+    let output = run(place, words);
+    assert!(!output.status.success(), "{words:?}");
+    text(&output.stderr)
+}
+
+#[test]
+fn the_dataset_of_a_sweep_is_drawn_over_its_keys() {
+    let place = place();
+    let place = place.path();
+    let vary = ["--vary", "link[0].queue.kind=droptail,codel", "--vary", "link[0].rate=1Mbps,2Mbps,4Mbps"];
+    let swept =
+        run(place, &[&["sweep", "voice.toml", "--quiet", "--seeds", "2", "--out", "swept"][..], &vary].concat());
+    assert!(swept.status.success(), "{}", text(&swept.stderr));
+    let all = paths(place, &["plot", "swept", "--format", "svg"]);
+    assert!(all.len() > 2 && all.iter().all(|path| path.to_string_lossy().ends_with("-over-rate.svg")), "{all:?}");
+    let metric = ["--metric", "delay=flow[voice].one_way_delay_s.mean", "--format", "svg"];
+    let draw = |words: &[&str]| texts(&paths(place, &[&["plot", "swept"], &metric[..], words].concat())[0]);
+    // The key with numbers is on the horizontal axis, and the other one has the lines.
+    let lines = draw(&["--name", "codel=CoDel"]);
+    for expected in ["rate (Mb/s)", "delay (ms)", "kind", "droptail", "CoDel", "mean of 2 runs"] {
+        assert!(lines.iter().any(|text| text == expected), "{expected}: {lines:?}");
+    }
+    let boxes = draw(&["--over", "kind", "--by", "rate", "--boxes"]);
+    assert!(
+        ["droptail", "4 Mb/s", "kind"].iter().all(|expected| boxes.iter().any(|text| text == expected)),
+        "{boxes:?}"
+    );
+    let map = draw(&["--heat-map"]);
+    assert!(["codel", "2", "delay (ms)"].iter().all(|expected| map.iter().any(|text| text == expected)), "{map:?}");
+    for (words, expected) in [
+        (&["--over", "rat"][..], "keys that vary: kind, rate"),
+        (&["--by", "rate"], "--by rate: this is the key of --over"),
+        (&["--over", "kind", "--log-x"], "the values of kind are not numbers"),
+        (&["--complementary"], "--complementary needs --kind delay-cdf or --kind frames"),
+        (&["--metric", "flow[x].loss_ratio"], "--metric"),
+        (&["voice.toml"], "this is the dataset of a sweep, which is drawn alone"),
+    ] {
+        let message = error(place, &[&["plot", "swept"], words].concat());
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+}
+
+#[test]
+fn a_preset_has_the_size_of_a_column() {
+    let place = place();
+    let place = place.path();
+    assert!(run(place, &["run", "voice.toml", "--quiet", "--out", "voice"]).status.success());
+    let drawn =
+        paths(place, &["plot", "voice", "--preset", "ieee-column", "--metric", "throughput", "--out", "figures"]);
+    assert_eq!(drawn.len(), 3);
+    // 88.9 mm are 336 px and 252 points.
+    let svg = std::fs::read_to_string(&drawn[0]).unwrap();
+    assert!(svg.starts_with("<svg width=\"336\" height=\"226.75\" "), "{}", &svg[..80]);
+    assert!(!svg.contains("Throughput of each flow"), "there is no title");
+    let pdf = std::fs::read(&drawn[2]).unwrap();
+    assert!(String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 252 170.0625]"));
+    let titled = ["plot", "voice", "--preset", "ieee-column", "--title", "Own", "--size", "500x300", "--format", "svg"];
+    let svg = std::fs::read_to_string(&paths(place, &titled)[0]).unwrap();
+    assert!(svg.starts_with("<svg width=\"500\" height=\"300\" ") && svg.contains("\nOwn\n"));
+    let reduced = run(place, &["plot", "voice", "--size", "300x200", "--font-size", "20", "--name", "x=unused"]);
+    let warnings = text(&reduced.stderr);
+    assert!(warnings.contains("--font-size 20: the size of the chart reduces it to 10 px"), "{warnings}");
+    assert!(warnings.contains("--name x=unused: no label is \"x\""), "{warnings}");
+    for (words, expected) in [
+        (&["--metric", "throughputs"][..], "there is no time series \"throughputs\""),
+        (&["--over", "rate"], "--over needs the folder of one dataset"),
+        (&["--heat-map"], "--heat-map needs the folder of one dataset"),
+    ] {
+        let message = error(place, &[&["plot", "voice"], words].concat());
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Figures, drawn as by `headway plot`.
+
+use crate::record::Record;
+use headway_record::plot::{
+    Figure as Drawn, LegendPlace, PlotError, Run, RunDelays, Style, XAxis, delay_chart, frame_chart, series_figure,
+    series_lines,
+};
+use headway_record::{SERIES_FIGURES, SeriesFigure, figure_names};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+
+/// A figure as SVG.
+#[pyclass(frozen, module = "headway._native")]
+pub(crate) struct Figure(pub(crate) Drawn);
+
+#[pymethods]
+impl Figure {
+    /// Returns the name of the figure.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns the figure as SVG.
+    #[getter]
+    fn svg(&self) -> &str {
+        &self.0.svg
+    }
+
+    /// Returns the figure as PNG with `scale` pixels for each px, from 0.1 to 8.
+    fn png<'py>(&self, py: Python<'py>, scale: f32) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_png(scale).map_err(wrong)?))
+    }
+
+    /// Returns the figure as PDF with an embedded font.
+    fn pdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_pdf().map_err(wrong)?))
+    }
+
+    /// Writes the figure in the format of the ending: svg, png or pdf.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Ok(self.0.svg.clone().into_bytes()),
+            Some("png") => self.0.to_png(2.0),
+            Some("pdf") => self.0.to_pdf(),
+            _ => {
+                let message = format!("{}: expected the ending .svg, .png or .pdf", path.display());
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(std::fs::write(path, bytes.map_err(wrong)?)?)
+    }
+}
+
+/// Size in px, text size in px, titles, position of the legend, and names that replace labels.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Look {
+    size: Option<(f64, f64)>,
+    font_size: f64,
+    title: Option<String>,
+    x_label: Option<String>,
+    y_label: Option<String>,
+    legend: String,
+    names: Vec<(String, String)>,
+}
+
+impl Look {
+    pub(crate) fn style(self) -> PyResult<Style> {
+        let legend = match self.legend.as_str() {
+            "outside" => LegendPlace::Right,
+            "below" => LegendPlace::Below,
+            "none" => LegendPlace::Hidden,
+            other => {
+                let message = format!("legend is \"{other}\"; expected \"outside\", \"below\" or \"none\"");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(Style {
+            title: self.title,
+            x_title: self.x_label,
+            y_title: self.y_label,
+            width: self.size.map_or(Style::default().width, |(width, _)| width),
+            height: self.size.map(|(_, height)| height),
+            font_size: self.font_size,
+            legend,
+            names: self.names,
+        })
+    }
+}
+
+/// Returns the names of all figures of a record.
+#[pyfunction]
+pub(crate) fn figure_names_of_records() -> Vec<&'static str> {
+    figure_names().collect()
+}
+
+fn series_figure_of(name: &str) -> Option<&'static SeriesFigure> {
+    SERIES_FIGURES.iter().find(|figure| figure.name == name)
+}
+
+/// Draws a figure of records; `None` if they have no values for it.
+#[pyfunction]
+pub(crate) fn draw(records: Vec<(String, PyRef<'_, Record>)>, name: &str, look: Look) -> PyResult<Option<Figure>> {
+    let style = look.style()?;
+    let drawn = if let Some(figure) = series_figure_of(name) {
+        let tables = tables(&records)?;
+        series_figure(figure, &runs(&records, &tables), &style).map_err(wrong)?
+    } else {
+        let distributions = records.iter().map(|(label, record)| {
+            let distributions = record.read_distributions()?;
+            let missing =
+                || format!("{label} has no distributions; set record={{\"distributions\": True}} in its scenario");
+            distributions.ok_or_else(|| PyValueError::new_err(missing()))
+        });
+        let distributions = distributions.collect::<PyResult<Vec<_>>>()?;
+        let of = records.iter().zip(&distributions);
+        let runs: Vec<_> = of.map(|((label, _), distributions)| RunDelays { label, distributions }).collect();
+        let draw = if name == "frames" { frame_chart } else { delay_chart };
+        let chart = draw(&runs, XAxis::Numbers, false, style.x_title.as_deref());
+        chart.map(|chart| chart.draw_styled(&style)).transpose().map_err(wrong)?
+    };
+    Ok(drawn.map(Figure))
+}
+
+/// Label, times in s and values of a line.
+type Line = (String, Vec<f64>, Vec<f64>);
+
+/// Returns the title of the vertical axis and the lines of a figure over time.
+#[pyfunction]
+pub(crate) fn lines(records: Vec<(String, PyRef<'_, Record>)>, name: &str) -> PyResult<(String, Vec<Line>)> {
+    let figure = series_figure_of(name);
+    let figure = figure.ok_or_else(|| PyValueError::new_err(format!("{name} is not a figure over time")))?;
+    let tables = tables(&records)?;
+    let found = series_lines(figure, &runs(&records, &tables));
+    let line = |(label, points): (String, Vec<(f64, f64)>)| {
+        let (times, values) = points.into_iter().unzip();
+        (label, times, values)
+    };
+    Ok((found.y_title, found.lines.into_iter().map(line).collect()))
+}
+
+fn tables(records: &[(String, PyRef<'_, Record>)]) -> PyResult<Vec<headway_record::SeriesTable>> {
+    records.iter().map(|(_, record)| record.series_table()).collect()
+}
+
+fn runs<'a>(records: &'a [(String, PyRef<'_, Record>)], tables: &'a [headway_record::SeriesTable]) -> Vec<Run<'a>> {
+    let run = |((label, record), series): (&'a (String, PyRef<'_, Record>), &'a headway_record::SeriesTable)| Run {
+        label,
+        series,
+        from: record.measured_from(),
+    };
+    records.iter().zip(tables).map(run).collect()
+}
+
+pub(crate) fn wrong(error: PlotError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

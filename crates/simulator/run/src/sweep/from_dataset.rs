@@ -1,0 +1,132 @@
+//! Results of a sweep from its dataset, without its scenario.
+
+use super::dataset::{RUNS, read_table};
+use super::results::{Key, ResultRow, ResultTable, estimate};
+use super::{DatasetColumn, DatasetValues, Metric};
+use crate::{Error, Folder};
+use headway_record::{ExpressionError, Numbers, Summary, quantity};
+use headway_scenario::Cell;
+use serde_json::Value;
+
+/// Units of the dataset.
+const UNITS: [&str; 5] = ["bps", "s", "B", "packets", "1"];
+
+impl ResultTable {
+    /// Returns the results in the dataset of a folder, with the [default](Metric::defaults) metrics if `metrics` is
+    /// empty; `None` if the folder has no dataset. Values of keys are those of the dataset, in readable units.
+    ///
+    /// # Errors
+    /// The dataset cannot be read, has no runs, or none of its runs has a metric.
+    pub fn of_dataset(folder: &Folder, metrics: &[Metric]) -> Result<Option<Self>, Error> {
+        let path = folder.path(RUNS);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let wrong = |reason: String| Error::Record { path: path.clone(), reason: reason.into() };
+        let columns = read_table(folder, RUNS)?;
+        let place = |name: &str| columns.iter().position(|column| column.name == name);
+        let (Some(point), Some(seed), Some(summary)) = (place("point"), place("seed"), place("summary")) else {
+            return Err(wrong("it is not a table of a sweep: point, seed or summary is missing".to_owned()));
+        };
+        // The varied keys are the columns between these two.
+        let keys = columns.get(point + 1..seed).unwrap_or(&[]);
+        let DatasetValues::Text(summaries) = &columns[summary].values else {
+            return Err(wrong("it is not a table of a sweep: a summary is no text".to_owned()));
+        };
+        let summaries: Vec<&str> = summaries.iter().flatten().map(String::as_str).collect();
+        let defaults = match summaries.first() {
+            Some(first) if metrics.is_empty() => {
+                Metric::defaults(&Summary::from_json(first).map_err(|error| wrong(error.to_string()))?)
+            }
+            Some(_) => Vec::new(),
+            None => return Err(wrong("it has no runs".to_owned())),
+        };
+        let asked = if metrics.is_empty() { &defaults[..] } else { metrics };
+        let mut rows: Vec<(Option<i64>, ResultRow)> = Vec::new();
+        let mut errors: Vec<Option<ExpressionError>> = vec![None; asked.len()];
+        let mut found = vec![false; asked.len()];
+        for (number, summary) in summaries.iter().enumerate() {
+            let of: Value = serde_json::from_str(summary).map_err(|error| wrong(error.to_string()))?;
+            let seed = integer(&columns[seed], number).unwrap_or_default().cast_unsigned();
+            let point = integer(&columns[point], number);
+            if rows.last().is_none_or(|(known, _)| *known != point) {
+                rows.push((point, empty_row(keys, number, asked.len())));
+            }
+            let Some((_, row)) = rows.last_mut() else { continue };
+            row.runs += 1;
+            let numbers = Numbers::from(of);
+            for (metric, of) in asked.iter().enumerate() {
+                match of.of.evaluate(&numbers) {
+                    Ok(Some(value)) => {
+                        row.samples[metric].push((seed, value));
+                        found[metric] = true;
+                    }
+                    Ok(None) => found[metric] = true,
+                    Err(error) => errors[metric] = Some(error),
+                }
+            }
+        }
+        if let Some((_, error)) = found.into_iter().zip(errors).find(|(found, error)| !found && error.is_some()) {
+            return error.map_or(Ok(None), |error| Err(Error::Metric(error)));
+        }
+        let rows = rows.into_iter().map(|(_, row)| ResultRow {
+            metrics: row.samples.iter().map(|samples| estimate(samples)).collect(),
+            ..row
+        });
+        let keys = keys.iter().map(|column| Key {
+            key: column.name.clone(),
+            name: column.name.clone(),
+            unit: UNITS.into_iter().find(|unit| column.unit.as_deref() == Some(unit)),
+        });
+        Ok(Some(Self {
+            keys: keys.collect(),
+            metrics: asked.iter().map(|metric| metric.name.clone()).collect(),
+            units: asked.iter().map(|metric| metric.of.unit()).collect(),
+            rows: rows.collect(),
+            against: None,
+            percentiles: asked.iter().map(|metric| metric.of.uses_percentile()).collect(),
+        }))
+    }
+}
+
+fn integer(column: &DatasetColumn, row: usize) -> Option<i64> {
+    match &column.values {
+        DatasetValues::Integer(cells) => cells.get(row).copied().flatten(),
+        DatasetValues::Float(_) | DatasetValues::Boolean(_) | DatasetValues::Text(_) => None,
+    }
+}
+
+fn empty_row(keys: &[DatasetColumn], number: usize, metrics: usize) -> ResultRow {
+    let cells: Vec<Cell> = keys.iter().map(|column| cell(column, number)).collect();
+    ResultRow {
+        values: cells.iter().zip(keys).map(|(cell, column)| label(cell, column.unit.as_deref())).collect(),
+        runs: 0,
+        identical: false,
+        metrics: Vec::new(),
+        samples: vec![Vec::new(); metrics],
+        cells,
+        overrides: Vec::new(),
+    }
+}
+
+fn cell(column: &DatasetColumn, row: usize) -> Cell {
+    fn at<T: Clone>(cells: &[Option<T>], row: usize) -> Option<T> {
+        cells.get(row).cloned().flatten()
+    }
+    let cell = match &column.values {
+        DatasetValues::Integer(cells) => at(cells, row).map(Cell::Integer),
+        DatasetValues::Float(cells) => at(cells, row).map(Cell::Number),
+        DatasetValues::Boolean(cells) => at(cells, row).map(Cell::Boolean),
+        DatasetValues::Text(cells) => at(cells, row).map(Cell::Text),
+    };
+    cell.unwrap_or_else(|| Cell::Text(String::new()))
+}
+
+fn label(cell: &Cell, unit: Option<&str>) -> String {
+    match cell {
+        Cell::Integer(number) => quantity(*number as f64, unit),
+        Cell::Number(number) => quantity(*number, unit),
+        Cell::Boolean(is_on) => is_on.to_string(),
+        Cell::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,71 @@
+/** Charts as SVG with title, units and legend. */
+import { quantity } from "./format.ts";
+import type { Unit } from "./metrics.ts";
+import { thinned } from "./series.ts";
+
+export interface Drawn {
+  title: string;
+  unit: Unit;
+  range: [number, number];
+  curves: { label: string; color: string; dash: number[]; times: Float64Array; values: Float64Array }[];
+}
+
+const [WIDTH, HEIGHT] = [960, 420];
+const [LEFT, RIGHT, TOP, BOTTOM] = [90, 20, 40, 50];
+const LEGEND_ROW = 20;
+const LEGEND_COLUMN = 290;
+
+const escaped = (text: string) =>
+  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
+
+/** Returns at most `most` round values that divide a range evenly. */
+export function ticks(from: number, to: number, most: number): number[] {
+  const rough = (to - from) / most;
+  if (!(rough > 0) || !Number.isFinite(rough)) return [from];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * (1 - 1e-9))!;
+  const first = Math.ceil(from / step - 1e-9);
+  const count = Math.floor(to / step + 1e-9) - first + 1;
+  return Array.from({ length: count }, (_, i) => (first + i) * step);
+}
+
+export function chartSvg({ title, unit, range: [from, to], curves }: Drawn): string {
+  const perRow = Math.floor((WIDTH - LEFT) / LEGEND_COLUMN);
+  const height = HEIGHT + LEGEND_ROW * Math.ceil(curves.length / perRow);
+  const lines = curves.map(({ times, values }) => thinned(times, values, from, to, WIDTH - LEFT - RIGHT));
+  const all = lines.flatMap((line) => line.map(([, value]) => value));
+  const low = all.reduce((least, value) => Math.min(least, value), 0);
+  const high = all.reduce((most, value) => Math.max(most, value), low);
+  const top = high > low ? high + (high - low) * 0.05 : low + 1;
+  const x = (time: number) => LEFT + ((time - from) / (to - from || 1)) * (WIDTH - LEFT - RIGHT);
+  const y = (value: number) => HEIGHT - BOTTOM - ((value - low) / (top - low)) * (HEIGHT - TOP - BOTTOM);
+  const at = (value: number) => value.toFixed(2);
+  const text = (words: string, left: number, base: number, more = "") =>
+    `<text x="${at(left)}" y="${at(base)}"${more}>${escaped(words)}</text>`;
+  const parts = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13" fill="#222">`,
+    `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
+    text(title, LEFT, 24, ' font-size="17"'),
+  ];
+  for (const tick of ticks(from, to, 10)) {
+    parts.push(`<path d="M${at(x(tick))} ${TOP}V${HEIGHT - BOTTOM}" stroke="#ddd"/>`);
+    parts.push(text(String(Number(tick.toFixed(6))), x(tick), HEIGHT - BOTTOM + 18, ' text-anchor="middle"'));
+  }
+  for (const tick of ticks(low, top, 6)) {
+    parts.push(`<path d="M${LEFT} ${at(y(tick))}H${WIDTH - RIGHT}" stroke="#ddd"/>`);
+    parts.push(text(quantity(tick, unit), LEFT - 6, y(tick) + 4, ' text-anchor="end"'));
+  }
+  parts.push(text("Time (s)", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 38, ' text-anchor="middle"'));
+  const stroke = (i: number) =>
+    `fill="none" stroke="${curves[i].color}" stroke-width="1.75" stroke-linejoin="round"${curves[i].dash.length > 0 ? ` stroke-dasharray="${curves[i].dash.join(" ")}"` : ""}`;
+  lines.forEach((line, i) => {
+    if (line.length === 0) return;
+    const points = line.map(([time, value]) => `${at(x(time))} ${at(y(value))}`);
+    parts.push(`<path d="M${points.join("L")}" ${stroke(i)}/>`);
+  });
+  curves.forEach(({ label }, i) => {
+    const [left, base] = [LEFT + LEGEND_COLUMN * (i % perRow), HEIGHT + LEGEND_ROW * Math.floor(i / perRow)];
+    parts.push(`<path d="M${left} ${base}h28" ${stroke(i)}/>`, text(label, left + 36, base + 4));
+  });
+  return `${parts.join("\n")}\n</svg>\n`;
+}
