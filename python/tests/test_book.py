@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 import headway
 
-NOTEBOOKS = sorted((ROOT / "docs/src/notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "docs/src").glob("*/*.ipynb"))
 
 
 @pytest.mark.parametrize("page", ["docs/src/python.md", "docs/src/tutorials/python-controller.md", "python/README.md"])

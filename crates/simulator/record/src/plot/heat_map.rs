@@ -232,7 +232,8 @@ fn draw_scale(frame: &Frame<'_>, area: &Area<'_>, layout: &Layout) -> Result<(),
     let y = |step: i32| layout.top + layout.height - layout.height * step / STEPS;
     for step in 0..STEPS {
         let part = f64::from(step) / f64::from(STEPS - 1);
-        area.draw(&Rectangle::new([(left, y(step + 1)), (right, y(step))], color(part).filled()))?;
+        // Each color covers the rest of the previous one, so that there are no seams.
+        area.draw(&Rectangle::new([(left, layout.top), (right, y(step))], color(part).filled()))?;
     }
     let (low, high) = layout.values;
     for (part, at) in [(0.0, layout.height), (0.5, layout.height / 2), (1.0, 0)] {
