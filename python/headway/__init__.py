@@ -50,6 +50,7 @@ from ._parts import Attacker, Flow, Link, Node
 from ._queues import SendQueue
 from ._record import Record
 from ._scenario import Scenario, schema
+from ._summary import FlowSummary, LinkSummary, Summary
 from ._sweep import ResultTable, SweepResult, sweep
 from ._table import Table
 
@@ -65,8 +66,10 @@ __all__ = [
     "Feedback",
     "Figure",
     "Flow",
+    "FlowSummary",
     "Identity",
     "Link",
+    "LinkSummary",
     "Listener",
     "MetricError",
     "Node",
@@ -86,6 +89,7 @@ __all__ = [
     "SocketError",
     "Statistics",
     "Status",
+    "Summary",
     "SweepResult",
     "Table",
     "Waiting",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ._figures import Figure, Style
     from ._scenario import Scenario
+    from ._summary import Summary
 
 
 class Record:
@@ -25,7 +26,7 @@ class Record:
     _inner: _native.Record
     # The folder name if the record was loaded and the scenario has not been read yet.
     _scenario: Scenario | str
-    _cached_summary: dict[str, Any] | None
+    _cached_summary: Summary | None
 
     @classmethod
     def _of(cls, native: _native.Record, scenario: Scenario | str) -> Record:
@@ -71,10 +72,11 @@ class Record:
         return self._scenario
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """All results, with the structure of `summary.json`."""
         if self._cached_summary is None:
-            self._cached_summary = json.loads(self._inner.summary_json)
+            summary: Summary = json.loads(self._inner.summary_json)
+            self._cached_summary = summary
         return self._cached_summary
 
     @property

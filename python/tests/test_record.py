@@ -20,6 +20,17 @@ def record(scenario):
     return scenario.run()
 
 
+@pytest.mark.parametrize("name", ["demo", "conference", "dccp", "encoder", "busy-host", "pages"])
+def test_the_types_of_a_summary_have_its_keys(name):
+    scenario = headway.Scenario.load(ROOT / f"scenarios/{name}.toml")
+    summary = scenario.set({"duration": "2s", "measure_from": "0s"}).run().summary
+    tables = [(headway.Summary, summary)]
+    tables += [(headway.FlowSummary, flow) for flow in summary["flows"]]
+    tables += [(headway.LinkSummary, link) for link in summary["links"]]
+    for table, found in tables:
+        assert table.__required_keys__ <= set(found) <= table.__required_keys__ | table.__optional_keys__
+
+
 def test_summary_equals_the_file(record, tmp_path):
     record.save(tmp_path / "record")
     assert record.summary == json.loads((tmp_path / "record/summary.json").read_text())
