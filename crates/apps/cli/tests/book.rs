@@ -38,7 +38,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("node", 1),
     ("ns2", 1),
     ("peer", 18),
-    ("pip", 1),
+    ("pip", 2),
     ("podman", 1),
     ("root", 1),
 ];
