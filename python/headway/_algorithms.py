@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import pickle
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +11,6 @@ from . import _native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
 
     from ._controllers import Controller
     from ._queues import SendQueue
@@ -33,7 +31,8 @@ class Algorithms(NamedTuple):
     def identity(self) -> str:
         """Returns a hash of the algorithms, from the sources of their modules.
 
-        An edited module has another hash. Values that it reads from elsewhere are not included.
+        An edited module has another hash, and so have other arguments of `functools.partial` and other
+        values in a closure. Values that a class reads from elsewhere are not included.
         """
         digest = hashlib.sha256()
         for flow, controller in sorted(self.controllers.items()):
@@ -64,25 +63,28 @@ def _is_main(part: object) -> bool:
 
 
 def _add(digest: hashlib._Hash, role: str, part: object) -> None:
-    """Adds an algorithm to a hash: its name, the source of its module and its arguments."""
-    # The arguments of functools.partial are values like other parameters of an algorithm.
-    arguments = (getattr(part, "args", ()), getattr(part, "keywords", {}))
-    function = getattr(part, "func", part)
-    module: ModuleType | None = inspect.getmodule(function)
-    try:
-        source = inspect.getsource(module) if module is not None else ""
-    except (OSError, TypeError):
-        source = ""
-    try:
-        own = inspect.getsource(function)  # type: ignore[arg-type]
-    except (OSError, TypeError):
-        own = ""
+    """Adds an algorithm to a hash: its name, the source of its module, and the values that it holds.
+
+    A value whose text contains its address differs in each program, so such runs are not reused.
+    """
+    function = getattr(part, "func", part)  # of functools.partial
+    closure = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    held = [getattr(part, name, None) for name in ("args", "keywords", "__defaults__", "__kwdefaults__")]
+    source = _source(inspect.getmodule(function))
+    own = _source(function)
     if not source and not own:
         raise ValueError(f"the source of {function!r} is not known, so that its runs could not be reused safely")
     name = getattr(function, "__qualname__", repr(function))
-    for text in (role, name, source, own, repr(arguments)):
+    for text in (role, name, source, own, repr(held), repr(closure)):
         digest.update(text.encode())
         digest.update(b"\0")
+
+
+def _source(part: object) -> str:
+    try:
+        return inspect.getsource(part)  # type: ignore[arg-type]
+    except (OSError, TypeError):
+        return ""
 
 
 def simulate(sweep: _native.Sweep, parts: Parts, algorithms: Algorithms, point: int, seed: int) -> str:
@@ -93,8 +95,3 @@ def simulate(sweep: _native.Sweep, parts: Parts, algorithms: Algorithms, point: 
     scenario = Scenario._of(_native.Scenario(file, sweep.resolved(point, seed), [], folder, files))
     record = scenario.run(controllers=algorithms.controllers, queues=algorithms.queues)
     return record._inner.summary_line
-
-
-def cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

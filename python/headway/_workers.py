@@ -17,7 +17,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _native
-from ._algorithms import Algorithms, cores, simulate
+from ._algorithms import Algorithms, simulate
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def run(
     tasks: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
     for task in pending:
         tasks.put(task)
-    start = pickle.dumps((sys.path, parts, algorithms.pickled(), algorithms.identity()))
+    start = pickle.dumps((parts, algorithms.pickled(), algorithms.identity()))
     answers: queue.SimpleQueue[tuple[int, int, str] | BaseException] = queue.SimpleQueue()
-    workers = [_Worker(start) for _ in range(min(jobs or cores(), total))]
+    workers = [_Worker(start) for _ in range(min(jobs or _cores(), total))]
     threads = [threading.Thread(target=worker.work, args=(tasks, answers), daemon=True) for worker in workers]
     try:
         for thread in threads:
@@ -59,6 +59,11 @@ def run(
     finally:
         for worker in workers:
             worker.end()
+
+
+def _cores() -> int:
+    """Returns the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _next(answers: queue.SimpleQueue[tuple[int, int, str] | BaseException]) -> tuple[int, int, str] | BaseException:
@@ -78,6 +83,8 @@ class _Worker:
             [sys.executable, "-c", "from headway._workers import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # The modules of this process, headway included.
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
         )
         self._start = start
 
@@ -116,8 +123,7 @@ class _Worker:
 
 
 def _serve(received: BinaryIO, sent: BinaryIO) -> None:
-    path, parts, algorithms, identity = pickle.load(received)
-    sys.path[:] = path
+    parts, algorithms, identity = pickle.load(received)
     chosen: Algorithms = pickle.loads(algorithms)
     file, text, sets, folder, files, varies = parts
     sweep: Any = None

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import cases
 import pyarrow.parquet
@@ -16,6 +17,7 @@ import pytest
 
 import headway
 from headway import Flow, Link, Scenario
+from headway._algorithms import Algorithms
 
 LOSSY = Scenario(
     duration="0.5s",
@@ -364,6 +366,26 @@ def test_a_controller_in_python_is_swept_on_two_cores_and_on_a_cluster(tmp_path)
     other = arguments | {"controllers": {"mine": headway.Controller(cases.Slow)}}
     slow = headway.sweep(PACED, out=tmp_path / "near", jobs=2, **other)
     assert slow.results.samples(0, 0) != values
+
+
+def test_algorithms_with_other_values_are_others():
+    """Regression test: a value in a closure was ignored, so that runs with another value were reused."""
+
+    def paced(gap_ns):
+        def make(context):
+            half = cases.Paced(context)
+            half.gap_ns = gap_ns
+            return half
+
+        return make
+
+    def identity(sender):
+        return Algorithms({"mine": headway.Controller(sender)}, {}).identity()
+
+    assert identity(paced(1)) == identity(paced(1)) != identity(paced(2))
+    assert identity(partial(paced, 1)) == identity(partial(paced, 1)) != identity(partial(paced, 2))
+    assert identity(cases.Paced) == identity(cases.Paced) != identity(cases.Slow)
+    assert identity(lambda context, gap=1: gap) != identity(lambda context, gap=2: gap)
 
 
 def test_a_failing_controller_ends_the_sweep(tmp_path):

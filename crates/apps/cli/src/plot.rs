@@ -5,20 +5,16 @@ pub(crate) mod over;
 use crate::arguments::{PlotFormat, PlotKind, PlotLegend, PlotOptions, PlotPreset, StyleOptions};
 use crate::error::Failure;
 use crate::output;
-use clap::ValueEnum;
 use headway_record::plot::{
     Figure, LegendPlace, Run, RunDelays, Style, XAxis, delay_chart, figures, frame_chart, is_drawable,
 };
-use headway_record::{SERIES_FIGURES, SeriesTable, Summary};
+use headway_record::{FIGURE_ENDINGS, SERIES_FIGURES, SeriesTable, Summary};
 use headway_run::{Folder, Metric, Places, RUNS, ResultTable, SEED, listed};
 use headway_scenario::choices;
 use headway_units::counted;
 use over::Over;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Scale of PNG files relative to SVG files.
-const SCALE: f32 = 2.0;
 
 pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
     if let [path] = &options.records[..] {
@@ -53,13 +49,16 @@ fn of_dataset(folder: &Folder, options: &PlotOptions) -> Result<Vec<Figure>, Fai
     })?;
     let results = results.ok_or_else(|| Failure::record(folder.0.clone(), "there is no dataset"))?;
     let keys: Vec<&str> = results.keys.iter().map(|key| key.name.as_str()).collect();
-    let first = (0..keys.len()).find(|key| results.places(*key) == Places::Numbers).unwrap_or(0);
-    let key = options.over.as_deref().or(keys.get(first).copied()).unwrap_or(SEED);
+    let by = options.of_sweep.by.as_deref();
+    let is_free = |key: &usize| Some(keys[*key]) != by;
+    let free = || (0..keys.len()).filter(is_free);
+    let first = free().find(|key| results.places(*key) == Places::Numbers).or(free().next());
+    let key = options.over.as_deref().or(first.map(|key| keys[key])).unwrap_or(SEED);
     let other = keys.iter().copied().find(|other| *other != key);
     let over = Over {
         option: "--over",
         key,
-        by: options.of_sweep.by.as_deref().or(other),
+        by: by.or(other),
         log_x: options.log_x,
         options: &options.of_sweep,
         style: &options.style,
@@ -144,14 +143,11 @@ fn write(figures: &[Figure], options: &PlotOptions) -> Result<(), Failure> {
 /// Writes a figure in some formats, or in all if there are none. Returns the paths.
 pub(crate) fn write_figure(figure: &Figure, out: &Folder, formats: &[PlotFormat]) -> Result<Vec<String>, Failure> {
     let mut paths = Vec::new();
-    for format in PlotFormat::value_variants().iter().filter(|format| formats.is_empty() || formats.contains(format)) {
-        let (ending, bytes) = match format {
-            PlotFormat::Svg => ("svg", Ok(figure.svg.clone().into_bytes())),
-            PlotFormat::Png => ("png", figure.to_png(SCALE)),
-            PlotFormat::Pdf => ("pdf", figure.to_pdf()),
-        };
+    let is_wanted = |ending: &str| formats.is_empty() || formats.iter().any(|format| format.ending() == ending);
+    for ending in FIGURE_ENDINGS.into_iter().filter(|ending| is_wanted(ending)) {
+        let bytes = figure.file(ending).map_err(|error| Failure::Plot(error.to_string()))?;
         let name = format!("{}.{ending}", figure.name);
-        out.write(&name, &bytes.map_err(|error| Failure::Plot(error.to_string()))?)?;
+        out.write(&name, &bytes.unwrap_or_default())?;
         paths.push(out.path(&name).display().to_string());
     }
     Ok(paths)

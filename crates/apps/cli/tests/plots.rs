@@ -57,11 +57,15 @@ fn the_dataset_of_a_sweep_is_drawn_over_its_keys() {
         ["droptail", "4 Mb/s", "kind"].iter().all(|expected| boxes.iter().any(|text| text == expected)),
         "{boxes:?}"
     );
+    // The other key is on the horizontal axis.
+    let by_rate = draw(&["--by", "rate"]);
+    assert!(["codel", "4 Mb/s"].iter().all(|expected| by_rate.iter().any(|text| text == expected)), "{by_rate:?}");
     let map = draw(&["--heat-map"]);
     assert!(["codel", "2", "delay (ms)"].iter().all(|expected| map.iter().any(|text| text == expected)), "{map:?}");
     for (words, expected) in [
         (&["--over", "rat"][..], "keys that vary: kind, rate"),
-        (&["--by", "rate"], "--by rate: this is the key of --over"),
+        (&["--over", "rate", "--by", "rate"], "--by rate: this is the key of --over"),
+        (&["--boxes", "--log-x"], "--log-x: boxes, distributions and heat maps have no axis of numbers"),
         (&["--over", "kind", "--log-x"], "the values of kind are not numbers"),
         (&["--complementary"], "--complementary needs --kind delay-cdf or --kind frames"),
         (&["--metric", "flow[x].loss_ratio"], "--metric"),

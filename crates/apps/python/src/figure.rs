@@ -5,7 +5,7 @@ use headway_record::plot::{
     Figure as Drawn, LegendPlace, PlotError, Run, RunDelays, Style, XAxis, delay_chart, frame_chart, series_figure,
     series_lines,
 };
-use headway_record::{SERIES_FIGURES, SeriesFigure, figure_names};
+use headway_record::{FIGURE_ENDINGS, SERIES_FIGURES, SeriesFigure, SeriesTable, figure_names};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -41,16 +41,12 @@ impl Figure {
 
     /// Writes the figure in the format of the ending: svg, png or pdf.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => Ok(self.0.svg.clone().into_bytes()),
-            Some("png") => self.0.to_png(2.0),
-            Some("pdf") => self.0.to_pdf(),
-            _ => {
-                let message = format!("{}: expected the ending .svg, .png or .pdf", path.display());
-                return Err(PyValueError::new_err(message));
-            }
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let Some(bytes) = self.0.file(ending).map_err(wrong)? else {
+            let expected = FIGURE_ENDINGS.map(|ending| format!(".{ending}")).join(" or ");
+            return Err(PyValueError::new_err(format!("{}: expected the ending {expected}", path.display())));
         };
-        Ok(std::fs::write(path, bytes.map_err(wrong)?)?)
+        Ok(std::fs::write(path, bytes)?)
     }
 }
 
@@ -142,12 +138,12 @@ pub(crate) fn lines(records: Vec<(String, PyRef<'_, Record>)>, name: &str) -> Py
     Ok((found.y_title, found.lines.into_iter().map(line).collect()))
 }
 
-fn tables(records: &[(String, PyRef<'_, Record>)]) -> PyResult<Vec<headway_record::SeriesTable>> {
+fn tables(records: &[(String, PyRef<'_, Record>)]) -> PyResult<Vec<SeriesTable>> {
     records.iter().map(|(_, record)| record.series_table()).collect()
 }
 
-fn runs<'a>(records: &'a [(String, PyRef<'_, Record>)], tables: &'a [headway_record::SeriesTable]) -> Vec<Run<'a>> {
-    let run = |((label, record), series): (&'a (String, PyRef<'_, Record>), &'a headway_record::SeriesTable)| Run {
+fn runs<'a>(records: &'a [(String, PyRef<'_, Record>)], tables: &'a [SeriesTable]) -> Vec<Run<'a>> {
+    let run = |((label, record), series): (&'a (String, PyRef<'_, Record>), &'a SeriesTable)| Run {
         label,
         series,
         from: record.measured_from(),

@@ -5,9 +5,9 @@ use crate::error;
 use crate::figure::{Figure, Look, wrong};
 use crate::files::Contents;
 use crate::table::Table;
-use headway_record::plot::XAxis;
+use headway_record::plot::{Style, SweepChart};
 use headway_run::{
-    Axes, Folder, Line, LinePoint, Metric, Places, ScenarioFiles, ScenarioText, SweepOf, Task, Threads, Watch,
+    ChartOptions, Folder, Line, LinePoint, Metric, Places, ScenarioFiles, ScenarioText, SweepOf, Task, Threads, Watch,
     read_table, safe_name,
 };
 use headway_scenario::{Cell, Vary};
@@ -283,29 +283,27 @@ impl ResultTable {
         let style = look.style()?;
         let key = |asked: &str| self.0.key(asked).map_err(|error| PyValueError::new_err(error.to_string()));
         let (x, by) = (x.map(key).transpose()?, by.map(key).transpose()?);
-        let metric_label = if kind == "cdf" { &style.x_title } else { &style.y_title }.as_deref();
-        let axes = Axes { x, by, log_x, x_label: style.x_title.as_deref(), metric_label };
-        let mut sweep = self.0.sweep_of(metric, &axes).sweep;
-        sweep.name = safe_name(&sweep.name);
-        let drawn = match kind {
-            "lines" => sweep.lines().draw_styled(&style),
-            "boxes" => sweep.boxes().draw_styled(&style),
-            "cdf" => sweep.distributions(false, XAxis::Numbers).draw_styled(&style),
-            "heat-map" => sweep.heat_map().draw(&style),
+        let chart = match kind {
+            "lines" => SweepChart::Lines,
+            "boxes" => SweepChart::Boxes,
+            "cdf" => SweepChart::Distributions,
+            "heat-map" => SweepChart::HeatMap,
             _ => {
                 let message = format!("kind is \"{kind}\"; expected \"lines\", \"boxes\", \"cdf\" or \"heat-map\"");
                 return Err(PyValueError::new_err(message));
             }
         };
-        drawn.map(Figure).map_err(wrong)
+        let mut sweep = self.0.sweep_of(metric, &ChartOptions { chart, x, by, log_x }, &style).sweep;
+        sweep.name = safe_name(&sweep.name);
+        sweep.draw(chart, &style).map(Figure).map_err(wrong)
     }
 
     /// Returns the titles of both axes and their units, in units of the key and of the metric.
     fn axes(&self, metric: usize, x: &str) -> PyResult<((String, f64), (String, f64))> {
         self.check_metric(metric)?;
         let x = self.0.key(x).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let axes = Axes { x: Some(x), ..Axes::default() };
-        let SweepOf { sweep, scale, x_scale } = self.0.sweep_of(metric, &axes);
+        let axes = ChartOptions { chart: SweepChart::Lines, x: Some(x), by: None, log_x: false };
+        let SweepOf { sweep, scale, x_scale } = self.0.sweep_of(metric, &axes, &Style::default());
         Ok(((sweep.x_title, x_scale), (sweep.y_title, scale)))
     }
 

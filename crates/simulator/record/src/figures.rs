@@ -30,6 +30,9 @@ pub const SERIES_FIGURES: [SeriesFigure; 8] = [
     of_flows("loss", metric::LOSS, "Packets lost since the start", "Lost"),
 ];
 
+/// Endings of the files of a figure.
+pub const FIGURE_ENDINGS: [&str; 3] = ["svg", "png", "pdf"];
+
 /// Names of the figures of `distributions.json`: delays of packets, and of frames.
 pub(crate) const DISTRIBUTION_FIGURES: [&str; 2] = ["delay-cdf", "frames"];
 

@@ -44,7 +44,7 @@ mod readable;
 mod summary;
 
 pub use expression::{Expression, ExpressionError, ExpressionFault, Names, Numbers};
-pub use figures::{SERIES_FIGURES, SeriesFigure, figure_names};
+pub use figures::{FIGURE_ENDINGS, SERIES_FIGURES, SeriesFigure, figure_names};
 #[cfg(feature = "arrow")]
 pub use format::arrow::batches::{event_batches, series_batches, series_schema};
 pub use format::arrow::messages::{ARROW_STREAM_END, arrow_messages};

@@ -74,7 +74,7 @@ pub use sweep::{
     read_table,
 };
 #[cfg(feature = "plot")]
-pub use sweep::{Axes, SweepOf};
+pub use sweep::{ChartOptions, SweepOf};
 pub use text::{ScenarioFiles, ScenarioText};
 pub use traces::{TraceFormat, Traces, Tracing};
 pub use watch::Watch;

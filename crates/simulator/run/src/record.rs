@@ -4,7 +4,7 @@ use crate::Error;
 use crate::checksums::{Checksum, Checksums};
 use crate::folder::{Folder, is_plain, partial};
 use crate::traces::TraceFormat;
-use headway_record::{Distributions, EventTable, SeriesError, SeriesTable, Summary, figure_names};
+use headway_record::{Distributions, EventTable, FIGURE_ENDINGS, SeriesError, SeriesTable, Summary, figure_names};
 use std::path::Path;
 
 impl Folder {
@@ -42,7 +42,7 @@ impl Folder {
     /// # Errors
     /// A file cannot be removed.
     pub fn clear(&self) -> Result<(), Error> {
-        let pictures = figure_names().flat_map(|name| ["svg", "png", "pdf"].map(|ending| format!("{name}.{ending}")));
+        let pictures = figure_names().flat_map(|name| FIGURE_ENDINGS.map(|ending| format!("{name}.{ending}")));
         let inputs = self.checksums().unwrap_or_default();
         let names = inputs.names().map(str::to_owned).chain(pictures).chain(Self::own().map(str::to_owned));
         self.remove(names.flat_map(|name| [partial(&name), name]))?;

@@ -1,6 +1,7 @@
 //! Options of the commands that show records, and the appearance of charts.
 
 use clap::{Args, ValueEnum};
+use headway_record::plot::SweepChart;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -94,6 +95,17 @@ pub(crate) struct OverOptions {
     /// axis.
     #[arg(long, conflicts_with_all = ["boxes", "cdf"])]
     pub(crate) heat_map: bool,
+}
+
+impl OverOptions {
+    pub(crate) fn chart(&self) -> SweepChart {
+        match self {
+            Self { heat_map: true, .. } => SweepChart::HeatMap,
+            Self { boxes: true, .. } => SweepChart::Boxes,
+            Self { cdf: true, .. } => SweepChart::Distributions,
+            _ => SweepChart::Lines,
+        }
+    }
 }
 
 /// Appearance of charts.
@@ -196,6 +208,17 @@ pub(crate) enum PlotFormat {
     Png,
     /// Vector graphics with text in an embedded font.
     Pdf,
+}
+
+impl PlotFormat {
+    /// Returns the ending of the files.
+    pub(crate) const fn ending(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Pdf => "pdf",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

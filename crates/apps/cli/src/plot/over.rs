@@ -4,8 +4,8 @@ use super::style;
 use crate::arguments::{OverOptions, StyleOptions};
 use crate::error::Failure;
 use crate::output;
-use headway_record::plot::{Figure, Sweep, XAxis, is_drawable};
-use headway_run::{Axes, Places, ResultTable, SEED, SweepOf, safe_name};
+use headway_record::plot::{Figure, Sweep, SweepChart, is_drawable};
+use headway_run::{ChartOptions, Places, ResultTable, SEED, SweepOf, safe_name};
 use headway_scenario::Cell;
 use headway_units::counted;
 use std::collections::BTreeSet;
@@ -40,6 +40,10 @@ impl Over<'_> {
             return Err(Failure::Sweep("--heat-map needs two keys; add --by KEY".to_owned()));
         }
         if self.log_x {
+            if self.options.chart() != SweepChart::Lines {
+                let message = "--log-x: boxes, distributions and heat maps have no axis of numbers; remove --log-x";
+                return Err(Failure::Sweep(message.to_owned()));
+            }
             check_logarithmic(outline, self.key)?;
         }
         Ok(())
@@ -118,30 +122,17 @@ fn omitted_points(
 
 /// Returns a chart for each metric over the key, with a line for each value of the second key.
 pub(crate) fn charts(results: &ResultTable, of: &Over<'_>) -> Result<Vec<Figure>, Failure> {
-    let (x, by, options) = (of.key(results)?, of.by(results)?, of.options);
-    // Distributions have the metric on the horizontal axis, and heat maps in the title.
-    let metric_label = match options {
-        OverOptions { heat_map: true, .. } => None,
-        OverOptions { cdf: true, .. } => of.style.x_label.as_deref(),
-        _ => of.style.y_label.as_deref(),
-    };
-    let axes = Axes { x, by, log_x: of.log_x, x_label: of.style.x_label.as_deref(), metric_label };
+    let (x, by, chart) = (of.key(results)?, of.by(results)?, of.options.chart());
+    let (axes, style) = (ChartOptions { chart, x, by, log_x: of.log_x }, style(of.style));
     let mut figures = Vec::new();
     let mut files = BTreeSet::new();
     for metric in 0..results.metrics.len() {
-        let SweepOf { sweep, scale, .. } = results.sweep_of(metric, &axes);
+        let SweepOf { sweep, scale, .. } = results.sweep_of(metric, &axes, &style);
         if let Some(why) = omitted_points(results, metric, scale, x, by) {
             output::note(&format!("warning: {why}"));
         }
         let sweep = Sweep { name: unused(&mut files, safe_name(&sweep.name)), ..sweep };
-        let style = style(of.style);
-        let drawn = match options {
-            OverOptions { heat_map: true, .. } => sweep.heat_map().draw(&style),
-            OverOptions { boxes: true, .. } => sweep.boxes().draw_styled(&style),
-            OverOptions { cdf: true, .. } => sweep.distributions(false, XAxis::Numbers).draw_styled(&style),
-            _ => sweep.lines().draw_styled(&style),
-        };
-        figures.push(drawn.map_err(|error| Failure::Plot(error.to_string()))?);
+        figures.push(sweep.draw(chart, &style).map_err(|error| Failure::Plot(error.to_string()))?);
     }
     Ok(figures)
 }

@@ -3,7 +3,7 @@
 use super::axis::MAX_VALUE;
 use super::labels::Labels;
 use headway_units::Instant;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of lines: the number of colors. More curves become bands.
 pub(super) const MAX_LINES: usize = 8;
@@ -51,6 +51,14 @@ impl Curve {
 
     pub(super) fn pale(self) -> Self {
         Self { pale: true, ..self }
+    }
+
+    pub(super) const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    pub(super) fn with_names(self, names: Names) -> Self {
+        Self { names, ..self }
     }
 }
 
@@ -115,6 +123,33 @@ pub(super) enum Grouping {
 }
 
 impl Grouping {
+    /// Returns the finest grouping with at most [`MAX_LINES`] traces, of curves with these names. `lines`: number of curves
+    /// that are lines of their own.
+    pub(super) fn of<'a>(lines: usize, names: impl Iterator<Item = &'a Names> + Clone) -> Self {
+        if lines <= MAX_LINES {
+            return Self::Lines;
+        }
+        let traces = |grouping: &Self| names.clone().map(|names| grouping.name(names)).collect::<BTreeSet<_>>().len();
+        let groupings = [Self::OfRun, Self::OfSeeds, Self::Coarse];
+        groupings.into_iter().find(|grouping| traces(grouping) <= MAX_LINES).unwrap_or(Self::All)
+    }
+
+    /// Returns whether each trace has the name of its flows.
+    pub(super) const fn has_names(self) -> bool {
+        matches!(self, Self::Lines | Self::OfRun | Self::OfSeeds)
+    }
+
+    /// Returns the name of a curve's group.
+    fn name(self, names: &Names) -> &str {
+        match self {
+            Self::Lines => &names.label,
+            Self::OfRun => &names.of_run,
+            Self::OfSeeds => &names.of_seeds,
+            Self::Coarse => &names.coarse,
+            Self::All => "all",
+        }
+    }
+
     /// Returns the heading of the labels in this grouping.
     pub(super) fn heading<'a>(self, runs: &'a Labels, over_seeds: &'a Labels) -> &'a str {
         match self {
@@ -127,25 +162,20 @@ impl Grouping {
 
 /// Returns a line for each of few curves, otherwise bands by the finest grouping with at most [`MAX_LINES`] traces.
 pub(super) fn reduce(curves: Vec<Curve>) -> (Vec<Trace>, Grouping) {
-    if curves.iter().filter(|curve| !curve.pale).count() <= MAX_LINES {
-        let line = |Curve { names, points, pale }| Trace::Line { label: names.label, points, pale };
-        return (curves.into_iter().map(line).collect(), Grouping::Lines);
-    }
-    type GroupName = fn(&Curve) -> &str;
-    let groupings: [(Grouping, GroupName); 3] = [
-        (Grouping::OfRun, |curve| &curve.names.of_run),
-        (Grouping::OfSeeds, |curve| &curve.names.of_seeds),
-        (Grouping::Coarse, |curve| &curve.names.coarse),
-    ];
-    let groups = groupings.into_iter().map(|(grouping, name)| (grouped(&curves, name), grouping));
-    let finest = groups.into_iter().find(|(traces, _)| traces.len() <= MAX_LINES);
-    finest.unwrap_or_else(|| (grouped(&curves, |_| "all"), Grouping::All))
+    let lines = curves.iter().filter(|curve| !curve.pale).count();
+    let grouping = Grouping::of(lines, curves.iter().map(|curve| &curve.names));
+    let line = |Curve { names, points, pale }| Trace::Line { label: names.label, points, pale };
+    let traces = match grouping {
+        Grouping::Lines => curves.into_iter().map(line).collect(),
+        _ => grouped(&curves, grouping),
+    };
+    (traces, grouping)
 }
 
-fn grouped(curves: &[Curve], group_name: fn(&Curve) -> &str) -> Vec<Trace> {
+fn grouped(curves: &[Curve], grouping: Grouping) -> Vec<Trace> {
     let mut groups: Vec<(&str, Vec<&Curve>)> = Vec::new();
     for curve in curves {
-        let name = group_name(curve);
+        let name = grouping.name(&curve.names);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, members)) => members.push(curve),
             None => groups.push((name, vec![curve])),

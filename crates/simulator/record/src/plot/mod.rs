@@ -36,8 +36,10 @@ pub use figure::{Figure, PlotError};
 pub use heat_map::HeatMap;
 pub use style::{LegendPlace, Style};
 pub use svg::RenderError;
-pub use sweep::{Group, GroupPoint, Sweep};
+pub use sweep::{Group, GroupPoint, Sweep, SweepChart};
 
+#[cfg(doc)]
+use crate::FIGURE_ENDINGS;
 use crate::{SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
 use curves::{Curve, Grouping, Names, Trace};
 use draw::Panel;
@@ -180,6 +182,20 @@ impl Figure {
         png::png(&self.name, &self.svg, scale)
     }
 
+    /// Returns the figure in the format of one of [`FIGURE_ENDINGS`], as PNG with two pixels for each px; `None` for
+    /// another ending.
+    ///
+    /// # Errors
+    /// [`PlotError::Render`]; no figure of this crate is known to cause it.
+    pub fn file(&self, ending: &str) -> Result<Option<Vec<u8>>, PlotError> {
+        Ok(Some(match ending {
+            "svg" => self.svg.clone().into_bytes(),
+            "png" => self.to_png(2.0)?,
+            "pdf" => self.to_pdf()?,
+            _ => return Ok(None),
+        }))
+    }
+
     /// Returns the figure as PDF: one page of the figure's size (96 px are an inch), as vector graphics with text. The
     /// font is embedded.
     ///
@@ -244,7 +260,7 @@ fn flow_figure(
         let (label, of_run, coarse) = (found.entity.to_owned(), stem.to_owned(), "all".to_owned());
         let in_panel = Names { label, of_seeds: of_run.clone(), of_run, coarse };
         let panel = run_labels.over_seeds.each[found.run].clone();
-        Some(Member { panel, curve: Curve::new(names, found.samples)?, in_panel: Curve::new(in_panel, found.samples)? })
+        Some(Member { curve: Curve::new(names, found.samples)?, panel, in_panel })
     };
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
     let panel = |(title, traces, grouping): (String, Vec<Trace>, Grouping)| {

@@ -1,19 +1,18 @@
 //! Small multiples: several panels with the same axes, if one panel cannot show all lines by name.
 
-use super::curves::{Curve, Grouping, MAX_LINES, Trace, reduce};
+use super::curves::{Curve, Grouping, MAX_LINES, Names, Trace, reduce};
 
 /// Maximum number of panels.
 const MAX_MULTIPLES: usize = 6;
 
-/// A curve with the title of the panel in which it is drawn if there are several.
+/// A curve, and how it is named if there are several panels.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    /// Its run, without the seed.
-    pub(super) panel: String,
-    /// With the label of the run.
     pub(super) curve: Curve,
-    /// Without the label of the run, for a panel of it.
-    pub(super) in_panel: Curve,
+    /// Title of its panel: its run, without the seed.
+    pub(super) panel: String,
+    /// Names without the run, for a panel of it.
+    pub(super) in_panel: Names,
 }
 
 /// Title, lines and grouping of each panel.
@@ -22,49 +21,50 @@ pub(super) type Panels = Vec<(String, Vec<Trace>, Grouping)>;
 /// Returns one panel if it shows the lines by name, or bands of the flows of one name. Otherwise returns a panel for each
 /// run, or for each eight lines of a single run; or one panel of coarser bands if these panels are too many.
 pub(super) fn panels(members: Vec<Member>) -> Panels {
-    let (traces, grouping) = reduce(members.iter().map(|member| member.curve.clone()).collect());
-    let mut of_runs: Vec<(String, Vec<Curve>)> = Vec::new();
-    if matches!(grouping, Grouping::Coarse | Grouping::All) {
-        for Member { panel, in_panel, .. } in members {
-            match of_runs.iter_mut().find(|(known, _)| *known == panel) {
-                Some((_, curves)) => curves.push(in_panel),
-                None => of_runs.push((panel, vec![in_panel])),
-            }
-        }
+    let of_all = Grouping::of(members.len(), members.iter().map(|member| member.curve.names()));
+    let parts = if of_all.has_names() { vec![(String::new(), members)] } else { parts(members) };
+    let has_names = |part: &[Member]| Grouping::of(part.len(), part.iter().map(|member| &member.in_panel)).has_names();
+    if (2..=MAX_MULTIPLES).contains(&parts.len()) && parts.iter().all(|(_, part)| has_names(part)) {
+        let panel = |(title, part): (String, Vec<Member>)| {
+            let curves = part.into_iter().map(|member| member.curve.with_names(member.in_panel));
+            let (traces, grouping) = reduce(curves.collect());
+            (title, traces, grouping)
+        };
+        return parts.into_iter().map(panel).collect();
     }
-    let multiples: Panels = match &mut of_runs[..] {
-        [] => Vec::new(),
-        [(_, curves)] => {
-            let parts = curves.chunks(MAX_LINES).map(|part| reduce(part.to_vec()));
-            parts.map(|(traces, grouping)| (String::new(), traces, grouping)).collect()
-        }
-        _ => {
-            let parts = of_runs.into_iter().map(|(title, curves)| (title, reduce(curves)));
-            parts.map(|(title, (traces, grouping))| (title, traces, grouping)).collect()
-        }
-    };
-    let are_named = multiples.iter().all(|(.., grouping)| !matches!(grouping, Grouping::Coarse | Grouping::All));
-    if (2..=MAX_MULTIPLES).contains(&multiples.len()) && are_named {
-        return multiples;
-    }
+    let (traces, grouping) = reduce(parts.into_iter().flat_map(|(_, part)| part).map(|member| member.curve).collect());
     vec![(String::new(), traces, grouping)]
+}
+
+/// Returns the title and the members of each panel: those of a run, or without a title eight of a single run.
+fn parts(members: Vec<Member>) -> Vec<(String, Vec<Member>)> {
+    let is_one_run = members.iter().all(|member| member.panel == members[0].panel);
+    let mut parts: Vec<(String, Vec<Member>)> = Vec::new();
+    for (number, member) in members.into_iter().enumerate() {
+        let known = match is_one_run {
+            true => parts.get_mut(number / MAX_LINES),
+            false => parts.iter_mut().find(|(title, _)| *title == member.panel),
+        };
+        match known {
+            Some((_, part)) => part.push(member),
+            None => parts.push((if is_one_run { String::new() } else { member.panel.clone() }, vec![member])),
+        }
+    }
+    parts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::curves::Names;
     use super::*;
     use headway_units::Instant;
 
     fn member(run: &str, flow: &str) -> Member {
-        let curve = |prefix: &str| {
-            let label = format!("{prefix}{flow}");
-            let coarse = if prefix.is_empty() { "all" } else { run };
-            let names =
-                Names { label: label.clone(), of_run: label.clone(), of_seeds: label, coarse: coarse.to_owned() };
-            Curve::new(names, &[(Instant::ZERO, 1.0)]).unwrap()
+        let names = |label: String, coarse: &str| {
+            let (of_run, of_seeds, coarse) = (label.clone(), label.clone(), coarse.to_owned());
+            Names { label, of_run, of_seeds, coarse }
         };
-        Member { panel: run.to_owned(), curve: curve(&format!("{run}: ")), in_panel: curve("") }
+        let curve = Curve::new(names(format!("{run}: {flow}"), run), &[(Instant::ZERO, 1.0)]).unwrap();
+        Member { curve, panel: run.to_owned(), in_panel: names(flow.to_owned(), "all") }
     }
 
     fn shown(members: Vec<Member>) -> Vec<(String, Vec<String>)> {

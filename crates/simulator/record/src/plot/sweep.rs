@@ -4,6 +4,7 @@ use super::axis::{MAX_VALUE, XAxis, YAxis, tick_label};
 use super::boxes::ChartBox;
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
 use super::delays::{cumulative, shares_title};
+use super::{Figure, PlotError, Style};
 use crate::Estimate;
 
 /// Samples of a metric over a parameter. [`lines`](Self::lines), [`boxes`](Self::boxes) and
@@ -53,10 +54,36 @@ impl GroupPoint {
     }
 }
 
+/// Kind of a chart of a [`Sweep`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepChart {
+    /// Means with their intervals.
+    Lines,
+    /// Quartiles and whiskers.
+    Boxes,
+    /// Distributions over the runs.
+    Distributions,
+    /// Means as colors.
+    HeatMap,
+}
+
 /// Width of all groups at a category, as a fraction of the distance of categories.
 const GROUP_WIDTH: f64 = 0.7;
 
 impl Sweep {
+    /// Draws a chart.
+    ///
+    /// # Errors
+    /// [`PlotError::Draw`]; no input is known to cause it.
+    pub fn draw(&self, chart: SweepChart, style: &Style) -> Result<Figure, PlotError> {
+        match chart {
+            SweepChart::Lines => self.lines().draw_styled(style),
+            SweepChart::Boxes => self.boxes().draw_styled(style),
+            SweepChart::Distributions => self.distributions(false, XAxis::Numbers).draw_styled(style),
+            SweepChart::HeatMap => self.heat_map().draw(style),
+        }
+    }
+
     /// Returns the chart of means with their intervals. Over numbers, each group is a line; over categories, groups are
     /// marks side by side.
     #[must_use]

@@ -2,21 +2,19 @@
 
 use super::{Line, LinePoint, Places, ResultTable, SEED};
 use headway_record::axis_title;
-use headway_record::plot::{Group, GroupPoint, Sweep, XAxis, YAxis};
+use headway_record::plot::{Group, GroupPoint, Style, Sweep, SweepChart, XAxis, YAxis};
 
-/// Axes of a chart.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Axes<'a> {
+/// What a chart of a metric shows.
+#[derive(Clone, Copy, Debug)]
+pub struct ChartOptions {
+    /// Kind of the chart.
+    pub chart: SweepChart,
     /// Index of the key on the horizontal axis; `None` for all seeds at one place, in a sweep of seeds only.
     pub x: Option<usize>,
     /// Index of the key whose values are the groups.
     pub by: Option<usize>,
     /// Whether the horizontal axis is logarithmic, if the key has numbers.
     pub log_x: bool,
-    /// The user's label of the horizontal axis, which may set the unit.
-    pub x_label: Option<&'a str>,
-    /// The user's label of the axis with the metric, which may set the unit.
-    pub metric_label: Option<&'a str>,
 }
 
 /// A metric over a key.
@@ -31,9 +29,16 @@ pub struct SweepOf {
 }
 
 impl ResultTable {
-    /// Returns a metric, by its index, over a key.
+    /// Returns a metric, by its index, over a key. The labels of the style may set the units of the axes.
     #[must_use]
-    pub fn sweep_of(&self, metric: usize, axes: &Axes<'_>) -> SweepOf {
+    pub fn sweep_of(&self, metric: usize, axes: &ChartOptions, style: &Style) -> SweepOf {
+        let (x_label, y_label) = (style.x_title.as_deref(), style.y_title.as_deref());
+        // Distributions have the metric on the horizontal axis, and heat maps have it as color.
+        let metric_label = match axes.chart {
+            SweepChart::Lines | SweepChart::Boxes => y_label,
+            SweepChart::Distributions => x_label,
+            SweepChart::HeatMap => None,
+        };
         let axis = match axes.x.map(|x| self.places(x)) {
             Some(Places::Numbers) if axes.log_x => XAxis::Logarithm,
             Some(Places::Numbers) => XAxis::Numbers,
@@ -44,11 +49,11 @@ impl ResultTable {
         let points = || lines.iter().flat_map(|line| &line.points);
         let numbers = matches!(axis, XAxis::Numbers | XAxis::Logarithm);
         let x_name = axes.x.map_or(SEED, |x| self.keys[x].name.as_str());
-        let x_unit = axes.x.and_then(|x| self.keys[x].unit).filter(|_| numbers);
-        let (x_title, x_scale) = axis_title(x_name, x_unit, largest(points().map(|point| point.x)), axes.x_label);
+        let x_unit = axes.x.and_then(|x| self.keys[x].unit.as_deref()).filter(|_| numbers);
+        let (x_title, x_scale) = axis_title(x_name, x_unit, largest(points().map(|point| point.x)), x_label);
         let name = &self.metrics[metric];
         let samples = points().flat_map(|point| point.samples.iter().copied());
-        let (y_title, scale) = axis_title(name, self.units[metric], largest(samples), axes.metric_label);
+        let (y_title, scale) = axis_title(name, self.units[metric], largest(samples), metric_label);
         let sweep = Sweep {
             name: format!("{name}-over-{x_name}"),
             title: name.clone(),

@@ -8,9 +8,6 @@ use headway_record::{ExpressionError, Numbers, Summary, quantity};
 use headway_scenario::Cell;
 use serde_json::Value;
 
-/// Units of the dataset.
-const UNITS: [&str; 5] = ["bps", "s", "B", "packets", "1"];
-
 impl ResultTable {
     /// Returns the results in the dataset of a folder, with the [default](Metric::defaults) metrics if `metrics` is
     /// empty; `None` if the folder has no dataset. Values of keys are those of the dataset, in readable units.
@@ -33,59 +30,53 @@ impl ResultTable {
         let DatasetValues::Text(summaries) = &columns[summary].values else {
             return Err(wrong("it is not a table of a sweep: a summary is no text".to_owned()));
         };
-        let summaries: Vec<&str> = summaries.iter().flatten().map(String::as_str).collect();
         let defaults = match summaries.first() {
-            Some(first) if metrics.is_empty() => {
+            Some(Some(first)) if metrics.is_empty() => {
                 Metric::defaults(&Summary::from_json(first).map_err(|error| wrong(error.to_string()))?)
             }
             Some(_) => Vec::new(),
             None => return Err(wrong("it has no runs".to_owned())),
         };
-        let asked = if metrics.is_empty() { &defaults[..] } else { metrics };
+        let used = if metrics.is_empty() { &defaults[..] } else { metrics };
         let mut rows: Vec<(Option<i64>, ResultRow)> = Vec::new();
-        let mut errors: Vec<Option<ExpressionError>> = vec![None; asked.len()];
-        let mut found = vec![false; asked.len()];
+        // Of each metric, whether a run has it, and why another run does not.
+        let mut found: Vec<(bool, Option<ExpressionError>)> = vec![(false, None); used.len()];
         for (number, summary) in summaries.iter().enumerate() {
-            let of: Value = serde_json::from_str(summary).map_err(|error| wrong(error.to_string()))?;
+            let Some(summary) = summary else { return Err(wrong("a run has no summary".to_owned())) };
+            let numbers: Value = serde_json::from_str(summary).map_err(|error| wrong(error.to_string()))?;
+            let numbers = Numbers::from(numbers);
             let seed = integer(&columns[seed], number).unwrap_or_default().cast_unsigned();
             let point = integer(&columns[point], number);
             if rows.last().is_none_or(|(known, _)| *known != point) {
-                rows.push((point, empty_row(keys, number, asked.len())));
+                rows.push((point, empty_row(keys, number, used.len())));
             }
             let Some((_, row)) = rows.last_mut() else { continue };
             row.runs += 1;
-            let numbers = Numbers::from(of);
-            for (metric, of) in asked.iter().enumerate() {
-                match of.of.evaluate(&numbers) {
-                    Ok(Some(value)) => {
-                        row.samples[metric].push((seed, value));
-                        found[metric] = true;
+            for ((metric, samples), (is_found, why_not)) in used.iter().zip(&mut row.samples).zip(&mut found) {
+                match metric.of.evaluate(&numbers) {
+                    Ok(value) => {
+                        *is_found = true;
+                        samples.extend(value.map(|value| (seed, value)));
                     }
-                    Ok(None) => found[metric] = true,
-                    Err(error) => errors[metric] = Some(error),
+                    Err(error) => *why_not = Some(error),
                 }
             }
         }
-        if let Some((_, error)) = found.into_iter().zip(errors).find(|(found, error)| !found && error.is_some()) {
-            return error.map_or(Ok(None), |error| Err(Error::Metric(error)));
+        if !metrics.is_empty()
+            && let Some(error) = found.into_iter().find_map(|(is_found, why_not)| why_not.filter(|_| !is_found))
+        {
+            return Err(Error::Metric(error));
         }
         let rows = rows.into_iter().map(|(_, row)| ResultRow {
             metrics: row.samples.iter().map(|samples| estimate(samples)).collect(),
             ..row
         });
-        let keys = keys.iter().map(|column| Key {
+        let key = |column: &DatasetColumn| Key {
             key: column.name.clone(),
             name: column.name.clone(),
-            unit: UNITS.into_iter().find(|unit| column.unit.as_deref() == Some(unit)),
-        });
-        Ok(Some(Self {
-            keys: keys.collect(),
-            metrics: asked.iter().map(|metric| metric.name.clone()).collect(),
-            units: asked.iter().map(|metric| metric.of.unit()).collect(),
-            rows: rows.collect(),
-            against: None,
-            percentiles: asked.iter().map(|metric| metric.of.uses_percentile()).collect(),
-        }))
+            unit: column.unit.clone(),
+        };
+        Ok(Some(Self::new(keys.iter().map(key).collect(), used, rows.collect())))
     }
 }
 

@@ -22,7 +22,7 @@ mod results;
 mod session;
 
 #[cfg(feature = "plot")]
-pub use charts::{Axes, SweepOf};
+pub use charts::{ChartOptions, SweepOf};
 pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
@@ -181,7 +181,7 @@ impl Sweep {
             cells: point.cells.clone(),
             overrides: self.varied(point).to_vec(),
         };
-        ResultTable::new(&self.columns, &[], self.points.iter().map(row).collect())
+        ResultTable::new(self.columns.iter().map(Key::from).collect(), &[], self.points.iter().map(row).collect())
     }
 
     /// Loads the scenario of the first combination of values and the first seed, with one more override.

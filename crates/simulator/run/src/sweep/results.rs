@@ -45,12 +45,12 @@ pub struct Key {
     pub name: String,
     /// Unit of the key's values in the dataset; `None` if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<&'static str>,
+    pub unit: Option<String>,
 }
 
 impl From<&Column> for Key {
     fn from(column: &Column) -> Self {
-        Self { key: column.key.clone(), name: column.name.clone(), unit: column.unit }
+        Self { key: column.key.clone(), name: column.name.clone(), unit: column.unit.map(str::to_owned) }
     }
 }
 
@@ -132,11 +132,11 @@ pub struct NoSuchValue {
 }
 
 impl ResultTable {
-    pub(super) fn new(columns: &[Column], metrics: &[Metric], rows: Vec<ResultRow>) -> Self {
+    pub(super) fn new(keys: Vec<Key>, metrics: &[Metric], rows: Vec<ResultRow>) -> Self {
         let percentiles = metrics.iter().map(|metric| metric.of.uses_percentile()).collect();
         let units = metrics.iter().map(|metric| metric.of.unit()).collect();
         let metrics = metrics.iter().map(|metric| metric.name.clone()).collect();
-        Self { keys: columns.iter().map(Key::from).collect(), metrics, units, rows, against: None, percentiles }
+        Self { keys, metrics, units, rows, against: None, percentiles }
     }
 
     /// Adds the differences from a baseline, `KEY=VALUE`: one value of a varied key. If `paired`, runs with equal seeds

@@ -2,7 +2,7 @@
 
 use super::dataset::{self, Row};
 use super::journal::Journal;
-use super::results::{ResultRow, ResultTable, estimate};
+use super::results::{Key, ResultRow, ResultTable, estimate};
 use super::{Metric, RunKey, Sweep, Task};
 use crate::folder::{Folder, FolderKind, Lock};
 use crate::{Error, each};
@@ -262,7 +262,7 @@ impl Session {
                 return Err(Error::Metric(error));
             }
         }
-        Ok(ResultTable::new(&self.sweep.columns, metrics, rows))
+        Ok(ResultTable::new(self.sweep.columns.iter().map(Key::from).collect(), metrics, rows))
     }
 
     /// Returns the metrics of a stored run, and the error of each metric that it does not have.
