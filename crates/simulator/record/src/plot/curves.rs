@@ -124,7 +124,7 @@ pub(super) enum Grouping {
 
 impl Grouping {
     /// Returns the finest grouping with at most [`MAX_LINES`] traces, of curves with these names. `lines`: number of curves
-    /// that are lines of their own.
+    /// that would each be a line.
     pub(super) fn of<'a>(lines: usize, names: impl Iterator<Item = &'a Names> + Clone) -> Self {
         if lines <= MAX_LINES {
             return Self::Lines;
