@@ -3,6 +3,7 @@
 CARGO = cargo
 DEMO = out/demo
 PROGRAM = $${CARGO_TARGET_DIR:-target}/release/headway
+BUILT = $$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug
 
 .PHONY: demo test locks fmt lint traceability arithmetic python wheel install-c viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
 
@@ -15,11 +16,11 @@ demo: program
 ## All checks of CI, except for instructions and cache misses.
 test: toolchain locks fmt lint traceability arithmetic
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory viewer; fi
-	$(CARGO) test --workspace --no-run
+	$(CARGO) build --workspace --all-targets
+	@if command -v npm >/dev/null; then HEADWAY=$(BUILT)/headway $(MAKE) --no-print-directory prose; fi
 	$(CARGO) test --workspace --quiet
-	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
-	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway viewer/check
-	@if command -v npm >/dev/null; then HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway $(MAKE) --no-print-directory prose; fi
+	HEADWAY=$(BUILT)/headway MODULE=$$(ls $(BUILT)/libheadway_native.so $(BUILT)/libheadway_native.dylib 2>/dev/null) python/check
+	HEADWAY=$(BUILT)/headway viewer/check
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 ## Checks that every lock file is current, since a clean clone cannot build with `--locked` otherwise.

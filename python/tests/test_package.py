@@ -40,9 +40,3 @@ def test_docstring_examples(module):
     results = doctest.testmod(found, extraglobs=names)
     assert results.attempted
     assert not results.failed
-
-
-def test_version_equals_that_of_the_wheel():
-    from importlib.metadata import version
-
-    assert headway.__version__ == version("headway")

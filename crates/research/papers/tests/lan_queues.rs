@@ -3,7 +3,7 @@
 use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values, Verdict};
 use headway_record::{LinkLabel, LinkMeter, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{Instant, Registry};
 use std::collections::BTreeMap;
 
@@ -16,9 +16,7 @@ fn ask(name: &str, scenario: &Scenario, summary: &Summary, series: Option<&Serie
 }
 
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    simulation.finish().summary
+    simulate(scenario).unwrap().summary
 }
 
 /// Returns the paper's star with one UDP client of 1 Mb/s, and these keys set.

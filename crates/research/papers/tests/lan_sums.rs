@@ -3,7 +3,7 @@
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, DropCounts, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{DropCause, Instant};
 
 fn star(text: &str, set: &[&str]) -> Scenario {
@@ -15,9 +15,7 @@ const UDP: &str = include_str!("../../../../papers/lan-queues/scenarios/udp.toml
 const TCP: &str = include_str!("../../../../papers/lan-queues/scenarios/tcp.toml");
 
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    simulation.finish().summary
+    simulate(scenario).unwrap().summary
 }
 
 fn values(scenario: &Scenario, summary: &Summary) -> Values {

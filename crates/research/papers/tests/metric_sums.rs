@@ -6,7 +6,7 @@ use headway_record::{
     LossClassificationSummary, RttSummary, SeriesNames, SeriesTable, SessionsSummary, Summary, metric,
 };
 use headway_scenario::{NoFiles, Scenario, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{DropCause, Instant, MediaKind};
 
 fn scenario(text: &str, set: &[&str]) -> Scenario {
@@ -17,9 +17,7 @@ fn scenario(text: &str, set: &[&str]) -> Scenario {
 /// Returns the summary of a short run with the interval set to 10 s to 30 s. The tests overwrite the values that they
 /// use.
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    let mut summary = simulation.finish().summary;
+    let mut summary = simulate(scenario).unwrap().summary;
     (summary.interval.from, summary.interval.to) = (10.0, 30.0);
     summary
 }

@@ -4,7 +4,7 @@ use crate::common::link;
 use headway_papers::{Outcome, Paper};
 use headway_record::Summary;
 use headway_scenario::{NoFiles, Scenario, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{Duration, Rate};
 
 fn paper() -> &'static Paper {
@@ -76,9 +76,7 @@ fn the_window_is_the_bandwidth_delay_product() {
 }
 
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    simulation.finish().summary
+    simulate(scenario).unwrap().summary
 }
 
 /// Note 1: thirty frames per second are 33 ms apart, and across a continent a packet that TCP retransmits is 100 ms

@@ -10,7 +10,7 @@
 use headway_papers::{Cell, Claims, Measured, Number, Outcome, PAPERS, Paper, Profile, Results};
 use headway_record::SeriesTable;
 use headway_scenario::NoFiles;
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -160,9 +160,7 @@ fn computed(paper: &Paper, claims: &Claims, cell: &Cell) -> Numbers {
     let mut measured = Measured::default();
     for seed in claims.seeds(cell, Profile::Full) {
         let scenario = cell.load(paper, Profile::Full, seed, &NoFiles).unwrap().scenario;
-        let mut simulation = Simulation::new(&scenario, ()).unwrap();
-        while !simulation.run(u64::MAX).unwrap() {}
-        let record = simulation.finish();
+        let record = simulate(&scenario).unwrap();
         let series = record.series.map(|series| {
             let mut bytes = Vec::new();
             series.finish(&mut bytes).unwrap();

@@ -5,7 +5,7 @@ use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values};
 use headway_record::Estimate;
 use headway_record::Summary;
 use headway_scenario::{NoFiles, Scenario, Start, Transport, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{Bytes, Duration, Instant, MediaKind, Registry as _};
 
 fn paper() -> &'static Paper {
@@ -123,9 +123,7 @@ fn metrics(name: &str, set: &[&str]) -> Values {
 }
 
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    simulation.finish().summary
+    simulate(scenario).unwrap().summary
 }
 
 fn values(scenario: &Scenario) -> Values {

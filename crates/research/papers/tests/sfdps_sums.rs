@@ -3,7 +3,7 @@
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, RttSummary, SendQueueSummary, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{Instant, MediaKind};
 
 fn scenario(text: &str, set: &[&str]) -> Scenario {
@@ -16,9 +16,7 @@ const CALL: &str = include_str!("../../../../papers/sfdps/scenarios/call.toml");
 
 /// Returns the summary of a short run, which the tests overwrite.
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    simulation.finish().summary
+    simulate(scenario).unwrap().summary
 }
 
 fn values(scenario: &Scenario, summary: &Summary, series: Option<&SeriesTable>) -> Values {

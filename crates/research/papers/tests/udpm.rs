@@ -5,7 +5,7 @@ use headway_media::SourceOptions;
 use headway_papers::{Outcome, Paper, UDPM_RECEIVER, UDPM_SENDER};
 use headway_record::{SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
-use headway_sim::Simulation;
+use headway_sim::simulate;
 use headway_units::{Bytes, DropCause, Duration, Instant, Rate};
 
 fn paper() -> &'static Paper {
@@ -105,9 +105,7 @@ fn section_4_2_load() {
 }
 
 fn run(scenario: &Scenario) -> Summary {
-    let mut simulation = Simulation::new(scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    simulation.finish().summary
+    simulate(scenario).unwrap().summary
 }
 
 /// Fig. 1: DCCP has connections, unlike UDP, and does not retransmit, unlike TCP.
@@ -143,9 +141,7 @@ fn figures_2_and_3_are_the_transitions_of_a_run() {
     let mut scenario = scenario("s1.executed.0.2-100ms.6");
     // A round takes 100 ms.
     scenario.series = Some(Duration::from_millis(10));
-    let mut simulation = Simulation::new(&scenario, ()).unwrap();
-    while !simulation.run(u64::MAX).unwrap() {}
-    let (mut record, mut bytes) = (simulation.finish(), Vec::new());
+    let (mut record, mut bytes) = (simulate(&scenario).unwrap(), Vec::new());
     record.series.take().unwrap().finish(&mut bytes).unwrap();
     let series = SeriesTable::from_ipc(&bytes).unwrap();
     let rates: Vec<f64> = series.samples("media", metric::ALLOWED_RATE).iter().map(|sample| sample.1).collect();

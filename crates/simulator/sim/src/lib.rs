@@ -44,7 +44,7 @@ pub use packet_trace::PacketTrace;
 pub use pcapng::PcapngTrace;
 pub use perfetto_trace::PerfettoTrace;
 pub use simulation::setup::{FlowStart, SetupError};
-pub use simulation::{Record, RunError, Simulation};
+pub use simulation::{Record, RunError, Simulation, SimulationError, simulate};
 pub use speech::rate_speech;
 pub use transport::ExternalPacket;
 pub use transport::dccp::ends::dccp_cut;

@@ -35,6 +35,27 @@ pub enum RunError {
     },
 }
 
+/// Error of [`simulate`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimulationError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Setup(#[from] setup::SetupError),
+    /// The run ended early.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Runs a scenario to its end, without an observer, and returns its record.
+///
+/// # Errors
+/// See [`SimulationError`].
+pub fn simulate(scenario: &Scenario) -> Result<Record, SimulationError> {
+    let mut simulation = Simulation::new(scenario, ())?;
+    while !simulation.run(u64::MAX)? {}
+    Ok(simulation.finish())
+}
+
 /// Number of the [`Class::Sample`] event at which the measurement begins; 0 is that of the series.
 const MEASUREMENT: usize = 1;
 
@@ -68,13 +89,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// Returns the time that the run has reached.
+    /// Returns the simulated time that the run has reached.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Returns the number of link crossings of packets so far.
+    /// Returns the number of times that a packet has arrived at the far end of a link so far.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
         self.network.packet_hops()
@@ -91,8 +112,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.network.observer()
     }
 
-    /// Runs to the end, or for about `steps` steps. A step is an event, a sent packet, or a sample of a flow or link.
-    /// Returns whether the end is reached. Events exactly at the end of the duration are excluded.
+    /// Continues the run to its end, or for about `steps` steps. A step is an event, a sent packet, or a sample of a
+    /// flow or link. Returns whether the end is reached. Events exactly at the end of the scenario's duration are
+    /// excluded.
     ///
     /// # Errors
     /// See [`RunError`]. The record so far remains available and is marked incomplete.

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{run, scenario};
 use headway_record::{LinkFlowSummary, Summary};
-use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_sim::{Body, LinkEvent, Packet};
 use headway_units::{DropCause, Dscp, Ecn, Instant, MediaKind};
 use std::collections::BTreeSet;
 
@@ -13,8 +13,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 struct DscpsSeen(BTreeSet<(bool, MediaKind, Dscp)>);
 
-impl Observer for DscpsSeen {
-    const WATCHES: bool = true;
+impl common::Watcher for DscpsSeen {
     fn link_event(&mut self, _: Instant, event: LinkEvent, _: usize, packet: &Packet) {
         let kind = match &packet.body {
             Body::Numbered(datagram) => datagram.data.kind,
@@ -40,7 +39,7 @@ fn packets_have_the_dscp_of_their_flow() {
             "duration = \"3s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"2Mbps\"\ndelay = \"5ms\"\n\
              [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
         );
-        run(&scenario(&text), DscpsSeen::default()).observer.0.into_iter().collect::<Vec<_>>()
+        common::watch(&scenario(&text), DscpsSeen::default()).observer.0.into_iter().collect::<Vec<_>>()
     };
     let tcp = "transport = { kind = \"tcp-sack\" }\nsource = { kind = \"ftp\" }";
     let both = |dscp| [false, true].map(|forward| (forward, MediaKind::Data, dscp));
@@ -69,8 +68,7 @@ struct Marks {
     not_capable: u64,
 }
 
-impl Observer for Marks {
-    const WATCHES: bool = true;
+impl common::Watcher for Marks {
     fn link_event(&mut self, _: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         if (event, link) == (LinkEvent::Dequeue, 0) && packet.ecn == Ecn::Ce {
             self.left += 1;
@@ -94,7 +92,7 @@ fn at_the_bottleneck(summary: &Summary) -> impl Iterator<Item = &LinkFlowSummary
 fn media_are_marked_while_other_packets_are_dropped() {
     for action in ["mark-tail", "mark-head"] {
         let text = shipped_text().replace("mark-head", action).replace("measure_from = \"5s\"\n", "");
-        let record = run(&scenario(&text), Marks::default());
+        let record = common::watch(&scenario(&text), Marks::default());
         let mut set = 0;
         for flow in at_the_bottleneck(&record.summary) {
             let (early, marked) = (flow.dropped_packets.of(DropCause::Early), flow.marked_packets);

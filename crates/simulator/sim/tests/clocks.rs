@@ -6,7 +6,7 @@ use headway_engine::Ties;
 
 use headway_record::FlowSummary;
 use headway_scenario::{ClockOptions, Scenario, Spread};
-use headway_sim::{LinkEvent, Observer, Packet, Record, SendQueueEvaluation};
+use headway_sim::{LinkEvent, Packet, Record, SendQueueEvaluation};
 use headway_units::{Drift, Duration, Instant, Offset, Skew};
 
 /// A flow from `a` to `b` with these clocks.
@@ -70,8 +70,7 @@ transport = {{ {transport} }}
 #[derive(Default)]
 struct Sent(Vec<Instant>);
 
-impl Observer for Sent {
-    const WATCHES: bool = true;
+impl common::Watcher for Sent {
     fn link_event(&mut self, _: Instant, event: LinkEvent, _: usize, packet: &Packet) {
         if event == LinkEvent::Enqueue {
             self.0.push(packet.sent);
@@ -116,7 +115,7 @@ fn start_and_stop_are_in_true_time() {
             transport,
             flow: "start = \"1s\"\nstop = \"2s\"\nsource = { kind = \"cbr\", interval = \"100ms\", payload = \"100B\" }",
         };
-        let sent = common::run(&common::scenario(&case.text()), Sent::default()).observer.0;
+        let sent = common::watch(&common::scenario(&case.text()), Sent::default()).observer.0;
         assert_eq!(sent[0], Instant::from_secs(1), "{transport}");
         if transport.contains("udp") {
             assert_eq!(sent.len(), 9, "{transport}");
@@ -135,7 +134,7 @@ fn a_coarse_clock_wakes_its_node_at_its_ticks() {
         transport: "kind = \"udp\"",
         flow: "source = { kind = \"cbr\", interval = \"0.3ms\", payload = \"100B\" }",
     };
-    let sent = common::run(&common::scenario(&case.text()), Sent::default()).observer.0;
+    let sent = common::watch(&common::scenario(&case.text()), Sent::default()).observer.0;
     assert!(sent.iter().all(|sent| sent.as_nanos() % 1_000_000 == 600_000));
     let in_tick = |tick: u64| sent.iter().filter(|sent| sent.as_nanos() / 1_000_000 == tick).count();
     // Writes are due at 0, 0.3, 0.6 ms; 0.9, 1.2, 1.5 ms; 1.8, 2.1, 2.4 ms; 2.7, 3.0, 3.3 and 3.6 ms.

@@ -9,7 +9,7 @@ use common::hops::{agree, rows};
 use common::{run, scenario, shipped};
 use headway_record::{LinkFlowSummary, LinkSummary};
 use headway_scenario::Scenario;
-use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace, Record};
+use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Packet, PacketTrace, Record};
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
@@ -161,8 +161,7 @@ struct Counter {
     last: Instant,
 }
 
-impl Observer for Counter {
-    const WATCHES: bool = true;
+impl common::Watcher for Counter {
     fn link_event(&mut self, now: Instant, event: LinkEvent, _: usize, _: &Packet) {
         assert!(now >= self.last, "time is monotonic");
         self.last = now;
@@ -238,7 +237,7 @@ proptest! {
         if one.links.iter().all(|link| link.duplicate.is_none()) {
             agree(&one, &lines, &rows(&Table::read(&packets)), one.duration.as_nanos() as i64);
         }
-        let mut watched = run(&one, Counter::default());
+        let mut watched = common::watch(&one, Counter::default());
         prop_assert_eq!(everything(&mut watched), whole);
         let seen = &watched.observer;
         let on_links = seen.enqueued - seen.received - seen.dropped;

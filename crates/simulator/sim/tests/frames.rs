@@ -5,7 +5,7 @@ use crate::common;
 
 use headway_media::Fragment;
 use headway_record::{FlowSummary, FrameSummary};
-use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_sim::{Body, LinkEvent, Packet};
 use headway_units::{Instant, MediaKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -181,8 +181,7 @@ struct Arrived {
     all: usize,
 }
 
-impl Observer for Arrived {
-    const WATCHES: bool = true;
+impl common::Watcher for Arrived {
     fn link_event(&mut self, _: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         if let (LinkEvent::Receive, true, Body::Dccp(dccp)) = (event, link == self.link, &packet.body)
             && let Some(Fragment { frame, index, last }) = dccp.data.fragment
@@ -234,7 +233,7 @@ attack = {attack}
 "#
     ));
     let arrived = Arrived { link: common::link(&scenario, "router->server"), ..Arrived::default() };
-    let mut record = common::run(&scenario, arrived);
+    let mut record = common::watch(&scenario, arrived);
     (record.summary.flows.remove(0), record.summary.attackers[0].sent_packets, record.observer)
 }
 

@@ -7,7 +7,7 @@ use crate::common;
 mod recorded;
 
 use common::{bottleneck, calibration, run, summary_of};
-use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_sim::{Body, LinkEvent, Packet};
 use headway_tcp::Sender;
 use headway_units::Instant;
 use recorded::{Case, first_difference};
@@ -22,9 +22,7 @@ struct Recorder {
     windows: Vec<(u64, f64, f64)>,
 }
 
-impl Observer for Recorder {
-    const WATCHES: bool = true;
-
+impl common::Watcher for Recorder {
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         let Body::Tcp(tcp) = &packet.body else { panic!("only TCP is sent") };
         let seen = (now.as_nanos(), tcp.segment(packet).ns2_number());
@@ -47,7 +45,7 @@ fn check(name: &str, recorded: &str) {
     let scenario = calibration(name);
     let recorder =
         Recorder { bottleneck: bottleneck(&scenario), last: common::link(&scenario, "n2->n3"), ..Recorder::default() };
-    let record = run(&scenario, recorder);
+    let record = common::watch(&scenario, recorder);
     let seen = &record.observer;
     assert_eq!(first_difference(&seen.drops, &case.drops, 2), None, "drops");
     assert_eq!(first_difference(&seen.received, &case.received, 2), None, "receptions");

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{bottleneck, calibration, fields, run, summary_of};
 use headway_record::Summary;
-use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_sim::{Body, LinkEvent, Packet};
 use headway_units::Instant;
 
 /// Packets at the bottleneck and at the last link, as in ns-2's trace.
@@ -19,9 +19,7 @@ struct Recorder {
     averages: Vec<(Instant, f64)>,
 }
 
-impl Observer for Recorder {
-    const WATCHES: bool = true;
-
+impl common::Watcher for Recorder {
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         assert!(matches!(packet.body, Body::Datagram(_)));
         // Only data are sent, so a packet's number in the run is ns-2's sequence number.
@@ -63,7 +61,7 @@ fn check(case: &str) -> Recorder {
     let scenario = calibration(case);
     let recorder =
         Recorder { bottleneck: bottleneck(&scenario), last: common::link(&scenario, "n2->n3"), ..Recorder::default() };
-    let record = run(&scenario, recorder);
+    let record = common::watch(&scenario, recorder);
     let text = common::data(&format!("ns2-calibration/{case}.packets.csv"));
     let mut rows = 0;
     for (number, row) in fields(&text).enumerate() {

@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{data, fields, run, scenario};
-use headway_sim::{LinkEvent, Observer, Packet, Simulation};
+use headway_sim::{LinkEvent, Packet, Simulation};
 use headway_units::Instant;
 use std::fmt::Write;
 
@@ -68,8 +68,7 @@ struct Order {
     hash: u64,
 }
 
-impl Observer for Order {
-    const WATCHES: bool = true;
+impl common::Watcher for Order {
     fn link_event(&mut self, _: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         if event == LinkEvent::Receive && link == self.link && packet.forward {
             self.hash = (self.hash ^ u64::from(packet.flow.0)).wrapping_mul(0x0100_0000_01b3);
@@ -85,7 +84,7 @@ fn simultaneous_events_run_in_the_order_of_scheduling() {
         let described = scenario(&text(&row));
         let end = described.flows[0].to;
         let link = described.links.iter().position(|link| link.to == end).unwrap();
-        let record = run(&described, Order { link, hash: 0xcbf2_9ce4_8422_2325 });
+        let record = common::watch(&described, Order { link, hash: 0xcbf2_9ce4_8422_2325 });
         let flows = &record.summary.flows;
         let received: Vec<_> = flows.iter().map(|flow| flow.received_packets).collect();
         let dropped: Vec<_> = flows.iter().map(|flow| flow.lost_packets.total()).collect();

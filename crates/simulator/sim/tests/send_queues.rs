@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use headway_sim::{Body, LinkEvent, Observer, Packet, RoundTrip};
+use headway_sim::{Body, LinkEvent, Packet, RoundTrip};
 use headway_units::{Duration, Instant, MediaKind};
 
 fn call(transport: &str, queue: &str) -> String {
@@ -46,9 +46,7 @@ struct Expired {
     expired: u64,
 }
 
-impl Observer for Expired {
-    const WATCHES: bool = true;
-
+impl common::Watcher for Expired {
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         let deadline = match &packet.body {
             Body::Numbered(datagram) if datagram.data.payload > 0 => datagram.data.deadline,
@@ -77,7 +75,7 @@ impl Observer for Expired {
 #[test]
 fn no_expired_packet_leaves() {
     let expired = |transport: &str, queue: &str| {
-        let record = common::run(&common::scenario(&call(transport, queue)), Expired::default());
+        let record = common::watch(&common::scenario(&call(transport, queue)), Expired::default());
         let Expired { sent, expired, .. } = record.observer;
         assert!(sent > 700, "{transport} {queue}: only {sent} were sent");
         expired

@@ -5,15 +5,14 @@ use crate::common;
 
 use common::{run, scenario};
 use headway_record::{SeriesTable, SessionsSummary, metric};
-use headway_sim::{Body, LinkEvent, Observer, Packet, Record, Simulation};
+use headway_sim::{Body, LinkEvent, Packet, Record, Simulation};
 use headway_units::Instant;
 
 /// All link events of TCP packets, of any flow, and the time of the last acknowledgement.
 #[derive(Debug, Default)]
 struct Log(Vec<String>, Instant);
 
-impl Observer for Log {
-    const WATCHES: bool = true;
+impl common::Watcher for Log {
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         let Body::Tcp(tcp) = &packet.body else { panic!("only TCP is sent") };
         let segment = tcp.segment(packet);
@@ -42,7 +41,7 @@ fn lossy(dialect: &str, duration_s: u32, flows: &str) -> Record<Log> {
         loss = {{ kind = "bernoulli", probability = 0.03 }}
         {flows}"#
     );
-    run(&scenario(&text), Log::default())
+    common::watch(&scenario(&text), Log::default())
 }
 
 fn flow(number: u32, start_s: f64, transport: &str, source: &str) -> String {

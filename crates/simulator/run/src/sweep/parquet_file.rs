@@ -443,13 +443,13 @@ mod tests {
         let whole = file();
         let mut errors = 0;
         for place in 0..whole.len() {
-            for bit in 0..8 {
+            for bit in [place % 4, 4 + place % 4] {
                 let mut damaged = whole.clone();
                 damaged[place] ^= 1 << bit;
                 errors += usize::from(read(&damaged).is_err());
             }
         }
-        assert!(errors > whole.len(), "{errors} of {} changes are errors", 8 * whole.len());
+        assert!(errors > whole.len() / 4, "{errors} of {} changes are errors", 2 * whole.len());
     }
 
     /// RLE hybrid of Parquet with bit width 1. The header is twice the run length, or twice the number of

@@ -8,7 +8,8 @@ pub mod means;
 pub mod product;
 
 use headway_scenario::Scenario;
-use headway_sim::{Observer, Record, Simulation};
+use headway_sim::{LinkEvent, Observer, Packet, Record, RoundTrip, Simulation};
+use headway_units::Instant;
 use std::path::{Path, PathBuf};
 
 pub fn root() -> PathBuf {
@@ -38,6 +39,44 @@ pub fn run<O: Observer>(scenario: &Scenario, observer: O) -> Record<O> {
     let mut simulation = Simulation::new(scenario, observer).unwrap();
     while !simulation.run(u64::MAX).unwrap() {}
     simulation.finish()
+}
+
+/// Handles the events of a run. Unlike an [`Observer`], it is called dynamically: the simulator, which is compiled for
+/// each type of observer, is compiled once for all watchers.
+pub trait Watcher {
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet);
+    fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
+    fn host_event(&mut self, _now: Instant, _delivered: bool, _packet: &Packet) {}
+    fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
+    fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}
+}
+
+struct Watched<'a>(&'a mut dyn Watcher);
+
+impl Observer for Watched<'_> {
+    const WATCHES: bool = true;
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
+        self.0.link_event(now, event, link, packet);
+    }
+    fn average(&mut self, now: Instant, link: usize, average: f64) {
+        self.0.average(now, link, average);
+    }
+    fn host_event(&mut self, now: Instant, delivered: bool, packet: &Packet) {
+        self.0.host_event(now, delivered, packet);
+    }
+    fn round_trip(&mut self, now: Instant, flow: usize, trip: RoundTrip) {
+        self.0.round_trip(now, flow, trip);
+    }
+    fn window(&mut self, now: Instant, flow: usize, sender: &headway_tcp::Sender) {
+        self.0.window(now, flow, sender);
+    }
+}
+
+/// Runs a scenario with a watcher, which is returned as the observer of the record.
+pub fn watch<W: Watcher>(scenario: &Scenario, mut watcher: W) -> Record<W> {
+    let record = run(scenario, Watched(&mut watcher));
+    let Record { summary, series, distributions, fingerprint, conservation, events, observer: _ } = record;
+    Record { summary, series, distributions, fingerprint, conservation, events, observer: watcher }
 }
 
 pub fn link(scenario: &Scenario, name: &str) -> usize {

@@ -423,7 +423,7 @@ fn a_sender_that_has_halved_its_rate_has_backed_off() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     /// A controlled sender never triggers the breaker, whatever the path does and however often it changes.
     #[test]
