@@ -13,24 +13,28 @@ for kind in delay-cdf frames; do
     "$headway" plot out/demo-delays --kind "$kind" --format svg > /dev/null
     cp "out/demo-delays/$kind.svg" "docs/src/pictures/demo-$kind.svg"
 done
-# The video's delay over rate and queue: NAME, UNIT in the title, and what the sweep draws.
+# The video's delay over $rates and the queue: NAME, UNIT in the title, and what the sweep draws.
 study() {
     name=$1
     unit=$2
     shift 2
     "$headway" sweep scenarios/demo.toml --seeds 20 --set 'flow[download].start={ uniform = ["4s", "6s"] }' \
-        --vary 'link[bottleneck].queue.kind=droptail,red' --vary 'link[bottleneck].rate=1.5Mbps,2Mbps,3Mbps,4Mbps,6Mbps' \
+        --vary 'link[bottleneck].queue.kind=droptail,red' --vary "link[bottleneck].rate=$rates" \
         --metric 'delay=flow[video].one_way_delay_s.p95 * 1e3' --title "The video's delay, 95 % of packets$unit" \
         --out out/study --quiet "$@" > /dev/null
     cp out/study/delay-over-*.svg "docs/src/pictures/study-$name.svg"
     rm out/study/delay-over-*
 }
+rates=1.5Mbps,2Mbps,3Mbps,4Mbps,6Mbps
 study lines "" --plot rate --by kind --log-x --x-label "Rate (bit/s)" --y-label "Delay (ms)"
 study places "" --plot kind --by rate --x-label "Queue" --y-label "Delay (ms)"
 study boxes "" --plot rate --by kind --boxes --x-label "Rate (bit/s)" --y-label "Delay (ms)"
 study heat-map " (ms)" --plot rate --by kind --heat-map --x-label "Rate (Mb/s)" --y-label "Queue"
-study distributions "" --plot kind --cdf --x-label "Delay (ms)" --set link[bottleneck].rate=2Mbps
+rates=2Mbps
+study distributions "" --plot kind --cdf --x-label "Delay (ms)"
 # The viewer at an instant when the queue is full.
 "$headway" run scenarios/demo.toml --trace packets --out out/viewer/demo --quiet > /dev/null
 "$headway" report out/viewer/demo -o out/viewer.html > /dev/null
+CHROMIUM=$(command -v "${CHROMIUM:-chromium-headless-shell}" || command -v "${CHROMIUM:-chromium}")
+export CHROMIUM
 node viewer/pictures/draw.mjs out/viewer.html "t=11.64&speed=0.05" docs/src/pictures/viewer.svg

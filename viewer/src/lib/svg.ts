@@ -7,7 +7,7 @@ export interface Drawn {
   title: string;
   unit: Unit;
   range: [number, number];
-  curves: { label: string; color: string; dash: number[]; times: Float64Array; values: Float64Array }[];
+  curves: { label: string; color: string; dash: number[]; steps: boolean; times: Float64Array; values: Float64Array }[];
 }
 
 const [WIDTH, HEIGHT] = [960, 420];
@@ -60,8 +60,9 @@ export function chartSvg({ title, unit, range: [from, to], curves }: Drawn): str
     `fill="none" stroke="${curves[i].color}" stroke-width="1.75" stroke-linejoin="round"${curves[i].dash.length > 0 ? ` stroke-dasharray="${curves[i].dash.join(" ")}"` : ""}`;
   lines.forEach((line, i) => {
     if (line.length === 0) return;
-    const points = line.map(([time, value]) => `${at(x(time))} ${at(y(value))}`);
-    parts.push(`<path d="M${points.join("L")}" ${stroke(i)}/>`);
+    const [first, ...others] = line.map(([time, value]) => [at(x(time)), at(y(value))]);
+    const path = others.map(([x, y]) => (curves[i].steps ? `H${x}V${y}` : `L${x} ${y}`)).join("");
+    parts.push(`<path d="M${first.join(" ")}${path}" ${stroke(i)}/>`);
   });
   curves.forEach(({ label }, i) => {
     const [left, base] = [LEFT + LEGEND_COLUMN * (i % perRow), HEIGHT + LEGEND_ROW * Math.floor(i / perRow)];

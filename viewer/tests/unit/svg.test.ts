@@ -6,6 +6,7 @@ const curve = (label: string, values: number[]) => ({
   label,
   color: "#0072b2",
   dash: label === "dashed" ? [6, 3] : [],
+  steps: label === "queue",
   times: Float64Array.from(values, (_, i) => i),
   values: Float64Array.from(values),
 });
@@ -21,6 +22,11 @@ describe("a chart as SVG", () => {
 
   it("has the finite samples as a path", () => {
     expect(svg).toContain("M90.00 370.00L373.33 212.86L656.67 55.71");
+  });
+
+  it("holds the values of a queue until the next sample", () => {
+    const queue = chartSvg({ title: "x", unit: "", range, curves: [curve("queue", [0, 0.1, 0.2])] });
+    expect(queue).toContain("M90.00 370.00H373.33V212.86H656.67V55.71");
   });
 
   it("has dashes, and a row of the legend for each three curves", () => {

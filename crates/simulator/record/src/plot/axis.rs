@@ -5,10 +5,10 @@ use plotters::coord::ranged1d::{BoldPoints, KeyPointHint, NoDefaultFormatting, R
 use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
 
-/// Kind of a horizontal axis.
+/// Kind of the horizontal axis of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub enum XAxis {
-    /// Named categories at equal distances; a value is the index of a category, from 0.
+    /// Axis of named categories at equal distances; a value is the index of a category, from 0.
     Places(Vec<String>),
     /// Linear axis.
     Numbers,
@@ -26,7 +26,7 @@ impl XAxis {
     }
 }
 
-/// Kind of a vertical axis.
+/// Kind of the vertical axis of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YAxis {
     /// Linear axis from slightly below the smallest value.

@@ -5,16 +5,16 @@ use super::axis::MAX_VALUE;
 /// Maximum length of whiskers beyond the quartiles, as a multiple of the interquartile range.
 const WHISKERS: f64 = 1.5;
 
-/// A box of samples in a [`Chart`](super::Chart).
+/// A box plot (median, quartiles, whiskers and outliers) of samples in a [`Chart`](super::Chart).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartBox {
     /// Label in the legend; boxes of one color share a label.
     pub label: String,
-    /// Index of the color and mark.
+    /// Index of the color and of the mark of the box.
     pub color: usize,
     /// Position of the center of the box on the horizontal axis.
     pub x: f64,
-    /// Width in units of `x`; on a logarithmic axis, in decades.
+    /// Width of the box in units of `x`; on a logarithmic axis, in decades.
     pub width: f64,
     /// Samples that the box summarizes. NaN and magnitudes above 10^15 are omitted.
     pub samples: Vec<f64>,

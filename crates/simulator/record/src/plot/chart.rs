@@ -31,7 +31,7 @@ pub struct Chart {
     pub y: YAxis,
     /// Name of the parameter whose values are the labels of the lines, shown above the legend; may be empty.
     pub heading: String,
-    /// Meaning of each style in the legend.
+    /// Text in the legend for each style of line, which describes the source of its values.
     pub styles: Vec<(LineStyle, String)>,
     /// Lines, in the order of drawing.
     pub lines: Vec<ChartLine>,
@@ -60,7 +60,7 @@ pub struct ChartLine {
     /// Index of the color and, in styles with marks, of the mark. Indices above the number of colors repeat the colors
     /// with other marks.
     pub color: usize,
-    /// Style, which shows the source of the values.
+    /// Style of the line, which shows the source of the values.
     pub style: LineStyle,
     /// Points, from left to right.
     pub points: Vec<ChartPoint>,
@@ -71,9 +71,9 @@ pub struct ChartLine {
 pub struct ChartPoint {
     /// Value on the horizontal axis: a number, or an index of a category, possibly fractional.
     pub x: f64,
-    /// Position on the vertical axis.
+    /// Value on the vertical axis.
     pub value: f64,
-    /// Half the length of the error bar; 0 for none.
+    /// Half the length of the point's error bar, in units of `value`; 0 for none.
     pub error: f64,
 }
 
@@ -173,8 +173,8 @@ impl Chart {
         chart
     }
 
-    /// Returns the number of points of lines outside the domain of the horizontal axis: on a logarithmic axis, those at
-    /// or below 0.
+    /// Returns the number of points of lines that the horizontal axis cannot show: on a logarithmic axis, those at or
+    /// below 0; on an axis of categories, those of unknown categories.
     #[must_use]
     pub fn omitted_points(&self) -> usize {
         let points = self.lines.iter().flat_map(|line| &line.points);

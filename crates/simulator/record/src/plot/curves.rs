@@ -93,8 +93,8 @@ const MIN_WHOLE: f64 = 0.9;
 /// Minimum number of earlier intervals for this comparison.
 const MIN_INTERVALS: usize = 3;
 
-/// Returns the number of samples of a mean rate to draw: all, except a last sample over the short remainder of a run,
-/// whose rate is that of a few packets.
+/// Returns the number of samples of a mean rate to draw, given their times: all, except a last sample over a shorter
+/// time than the others, at the end of a run, whose rate is that of a few packets.
 #[must_use]
 pub fn whole_intervals(times: &[f64]) -> usize {
     let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -212,6 +212,20 @@ fn band(label: String, members: &[&Curve]) -> Trace {
     }
 }
 
+/// Returns the corners of steps: each value holds until the time of the next point.
+pub(super) fn held(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::new();
+    for (time, value) in points {
+        if let Some(&(_, last)) = corners.last()
+            && last != value
+        {
+            corners.push((time, last));
+        }
+        corners.push((time, value));
+    }
+    corners
+}
+
 /// Returns at most the first, the smallest, the largest and the last point of each of `columns` equal parts of `[from,
 /// to]`, which keeps all extremes. Points must be in the order of time.
 pub(super) fn thinned(points: &[(f64, f64)], from: f64, to: f64, columns: usize) -> Vec<(f64, f64)> {
@@ -238,6 +252,14 @@ pub(super) fn thinned(points: &[(f64, f64)], from: f64, to: f64, columns: usize)
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_value_holds_until_the_next_sample() {
+        let points = [(0.0, 2.0), (1.0, 2.0), (2.0, 5.0), (3.0, 0.0)];
+        let corners = [(0.0, 2.0), (1.0, 2.0), (2.0, 2.0), (2.0, 5.0), (3.0, 5.0), (3.0, 0.0)];
+        assert_eq!(held(points.into_iter()), corners);
+        assert_eq!(held(points[..1].iter().copied()), points[..1]);
+    }
 
     /// Samples every 504 ms, as in figures 12 and 13 of the packet-spacing paper: 120 s have 238 intervals and 48 ms
     /// more.

@@ -1,7 +1,7 @@
 //! Figures of values over time: panels in a column, each with its part of the legend at the right.
 
 use super::axis::{AxisScale, Scale};
-use super::curves::{Trace, thinned};
+use super::curves::{Trace, held, thinned};
 use super::frame::{
     AXIS, Area, BAND, COLORS, DrawError, Frame, GRID, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
     printable, range, shortened,
@@ -20,6 +20,8 @@ pub(super) struct Panel {
     /// Parameter of which the labels are values; may be empty.
     pub(super) heading: String,
     pub(super) traces: Vec<Trace>,
+    /// Whether a value holds until the next sample, as that of a queue does.
+    pub(super) steps: bool,
 }
 
 impl Panel {
@@ -133,7 +135,8 @@ fn draw_panel(
     }
     let columns = chart.plotting_area().dim_in_pixel().0 as usize / PIXEL as usize;
     let placed = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
-        thinned(points, from, to, columns).into_iter().map(|(time, value)| (time, value / panel.scale)).collect()
+        let points = thinned(points, from, to, columns).into_iter().map(|(time, value)| (time, value / panel.scale));
+        if panel.steps { held(points) } else { points.collect() }
     };
     // Bands are drawn below all lines.
     for (trace, color) in colored(&panel.traces) {

@@ -11,7 +11,7 @@ use crate::Estimate;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Values over two parameters.
+/// Heat map: values over two parameters, drawn as colors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
     /// Name of the figure, usable as a file name.
@@ -58,7 +58,8 @@ fn color(part: f64) -> RGBColor {
 }
 
 impl Sweep {
-    /// Returns the heat map of the means: the parameter on the horizontal axis, the groups on the vertical axis.
+    /// Returns the heat map of the means over the runs: the parameter on the horizontal axis, the groups on the
+    /// vertical axis.
     #[must_use]
     pub fn heat_map(&self) -> HeatMap {
         let mut values: Vec<f64> = self.groups.iter().flat_map(|group| &group.points).map(|point| point.x).collect();

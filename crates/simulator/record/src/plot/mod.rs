@@ -2,9 +2,9 @@
 //!
 //! A figure shows one or more runs, with a color and a dash pattern for each run and flow, and a legend. If there are
 //! more lines than colors, each group of flows of one name (`ftp-1`, `ftp-2`, ...) is drawn as its mean and a band from
-//! minimum to maximum, or each run has its own panel. The colors are those of Okabe and Ito, which are distinguishable with color vision deficiency. A line has
-//! at most four points per pixel of width, so that the size of a figure does not depend on the length of the run. A
-//! [`Chart`] shows means over many runs.
+//! minimum to maximum, or each run has its own panel. The colors are those of Okabe and Ito, which are distinguishable
+//! with color vision deficiency. A line has at most four points per pixel of width, so that the size of a figure does
+//! not depend on the length of the run. A [`Chart`] shows means over many runs.
 
 mod axis;
 mod boxes;
@@ -55,7 +55,8 @@ pub struct Run<'a> {
     pub label: &'a str,
     /// Time series of the run.
     pub series: &'a SeriesTable,
-    /// Start of the measured interval, in s. Earlier samples are not drawn, as they are not in the summary.
+    /// Start of the measured interval of the run, in s. Earlier samples are not drawn, because the summary does not
+    /// count them either.
     pub from: f64,
 }
 
@@ -78,8 +79,8 @@ struct Book;
 /// Maximum number of links with a panel.
 const MAX_PANELS: usize = 4;
 
-/// Returns a figure for each metric of [`SERIES_FIGURES`] with samples. Legend labels contain the run if there are
-/// several runs, and the flow if there are several flows. The common part of the runs' labels is in the title.
+/// Draws each of the [`SERIES_FIGURES`] of whose metric these runs have samples. Legend labels contain the run if there
+/// are several runs, and the flow if there are several flows. The common part of the runs' labels is in the title.
 ///
 /// # Errors
 /// [`PlotError::Draw`]; no input is known to cause it.
@@ -88,7 +89,7 @@ pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError
     figures.filter_map(Result::transpose).collect()
 }
 
-/// Returns one of [`SERIES_FIGURES`]; `None` without samples.
+/// Draws one of the [`SERIES_FIGURES`] of these runs; `None` if they have no samples of its metric.
 ///
 /// # Errors
 /// [`PlotError::Draw`]; no input is known to cause it.
@@ -265,7 +266,7 @@ fn flow_figure(
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
     let panel = |(title, traces, grouping): (String, Vec<Trace>, Grouping)| {
         let heading = if title.is_empty() { grouping.heading(&run_labels.runs, &run_labels.over_seeds) } else { "" };
-        Panel { title, y_title: y_title.clone(), scale, heading: heading.to_owned(), traces }
+        Panel { title, y_title: y_title.clone(), scale, heading: heading.to_owned(), traces, steps: false }
     };
     let panels = multiples::panels(found.iter().filter_map(member).collect()).into_iter().map(panel).collect();
     let title = run_labels.title(figure.title, if many { "" } else { first });
@@ -319,7 +320,7 @@ fn queue_figure(
             _ => grouping.heading(&run_labels.runs, &run_labels.over_seeds).to_owned(),
         };
         let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
-        Panel { title: link.to_owned(), y_title, scale, heading, traces }
+        Panel { title: link.to_owned(), y_title, scale, heading, traces, steps: true }
     };
     let panels: Vec<Panel> = links.iter().map(|(link, _)| panel(link)).collect();
     if panels.is_empty() {

@@ -3,19 +3,19 @@
 /// Style of figures. The default is 960 px wide, with text of 13 px and the legend at the right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// Title, instead of the default one; empty for none.
+    /// Title of the figure, instead of the default one; an empty text draws no title.
     pub title: Option<String>,
     /// Title of the horizontal axis, instead of the default one.
     pub x_title: Option<String>,
     /// Title of the vertical axis, instead of the default one.
     pub y_title: Option<String>,
-    /// Width in px (1/96 inch), from 200 to 4000; values outside are clamped.
+    /// Width of the figure in px (1/96 inch), from 200 to 4000; values outside are clamped.
     pub width: f64,
-    /// Height in px, from 200 to 4000, and at least the height that the text needs; `None` for the default of the
-    /// figure.
+    /// Height of the figure in px (1/96 inch), from 200 to 4000, and at least the height that the text needs; `None`
+    /// for the default of the figure.
     pub height: Option<f64>,
-    /// Text size of tick labels and legend in px, from 6 to a twentieth of the figure's shorter side. Titles are larger
-    /// in proportion.
+    /// Text size of tick labels and legend in px, from 6 to a twentieth of the figure's shorter side (of its width if
+    /// `height` is `None`). Titles are larger in proportion.
     pub font_size: f64,
     /// Position of the legend.
     pub legend: LegendPlace,
@@ -53,11 +53,11 @@ impl Default for Style {
 /// Position of a legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LegendPlace {
-    /// Column at the right of the plot.
+    /// The legend is a column at the right of the plot.
     #[default]
     Right,
-    /// Rows below the plot, which then has the whole width.
+    /// The legend is in rows below the plot, which then has the whole width.
     Below,
-    /// No legend.
+    /// The figure has no legend.
     Hidden,
 }

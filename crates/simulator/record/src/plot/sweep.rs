@@ -7,7 +7,7 @@ use super::delays::{cumulative, shares_title};
 use super::{Figure, PlotError, Style};
 use crate::Estimate;
 
-/// Samples of a metric over a parameter. [`lines`](Self::lines), [`boxes`](Self::boxes) and
+/// Samples of a metric over a varied parameter, from many runs. [`lines`](Self::lines), [`boxes`](Self::boxes) and
 /// [`distributions`](Self::distributions) return charts of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
@@ -30,7 +30,7 @@ pub struct Sweep {
     pub groups: Vec<Group>,
 }
 
-/// Samples that form a line, or a box or distribution for each point.
+/// Samples over the parameter that form a line, or a box or distribution for each [`GroupPoint`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Label in the legend; not shown for a single group.
@@ -44,7 +44,7 @@ pub struct Group {
 pub struct GroupPoint {
     /// Value of the parameter, or index of the category, from 0.
     pub x: f64,
-    /// One sample per run. NaN and magnitudes above 10^15 are omitted.
+    /// Values of the metric, one per run. NaN and magnitudes above 10^15 are omitted.
     pub samples: Vec<f64>,
 }
 
@@ -57,13 +57,13 @@ impl GroupPoint {
 /// Kind of a chart of a [`Sweep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepChart {
-    /// Means with their intervals.
+    /// Chart of the means over the runs with their 95 % confidence intervals.
     Lines,
-    /// Quartiles and whiskers.
+    /// Box plot: quartiles and whiskers of the runs.
     Boxes,
-    /// Distributions over the runs.
+    /// Cumulative distributions over the runs.
     Distributions,
-    /// Means as colors.
+    /// Heat map: means over the runs as colors.
     HeatMap,
 }
 
@@ -71,7 +71,7 @@ pub enum SweepChart {
 const GROUP_WIDTH: f64 = 0.7;
 
 impl Sweep {
-    /// Draws a chart.
+    /// Draws these samples as a chart of this kind.
     ///
     /// # Errors
     /// [`PlotError::Draw`]; no input is known to cause it.
@@ -84,8 +84,8 @@ impl Sweep {
         }
     }
 
-    /// Returns the chart of means with their intervals. Over numbers, each group is a line; over categories, groups are
-    /// marks side by side.
+    /// Returns the chart of means over the runs with their 95 % confidence intervals. Over numbers, each group is a
+    /// line; over categories, groups are marks side by side.
     #[must_use]
     pub fn lines(&self) -> Chart {
         let is_places = matches!(self.x, XAxis::Places(_));
@@ -115,7 +115,8 @@ impl Sweep {
         Chart { styles, lines, ..self.empty() }
     }
 
-    /// Returns the chart of boxes, with groups side by side. Numbers become categories, because a box has a width.
+    /// Returns the chart of box plots, with groups side by side. Numbers of the parameter become categories, because a
+    /// box has a width.
     #[must_use]
     pub fn boxes(&self) -> Chart {
         let (places, values) = self.places();
