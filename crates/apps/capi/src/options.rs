@@ -1,9 +1,7 @@
 //! Options of an endpoint.
 
 use crate::failure::Failure;
-use headway_media::SendQueueOptions;
 use headway_net::{DtlsOptions, Fingerprint, Identity, Options, SecureError, Trust};
-use headway_units::{Dialect, Registry as _};
 
 /// Options of an endpoint and its connections. One thread at a time may use them.
 #[derive(Debug)]
@@ -33,13 +31,7 @@ impl HeadwayOptions {
 
     /// Selects the send queue. The limit does not change.
     pub(crate) fn set_send_queue(&mut self, name: &str) -> Result<(), Failure> {
-        let Some(mut queue) = SendQueueOptions::preset(name, Dialect::default()) else {
-            let known = SendQueueOptions::KINDS.join(", ");
-            let message = format!("\"{name}\" is unknown; expected one of {known}");
-            return Err(Failure::Argument { name: "name", message });
-        };
-        queue.rules.limit = self.options.queue.rules.limit;
-        self.options.queue = queue;
+        self.options = self.options.clone().with_queue(name)?;
         Ok(())
     }
 

@@ -19,10 +19,10 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Text in the head of every HTML page of Headway.
-const PAGE_MARK: &str = "<title>Headway";
+/// Text in the head of every HTML page of Headway, by which `-o` recognizes a page that it may replace.
+pub(crate) const PAGE_MARK: &str = "<title>Headway";
 /// Size of the start of a page that is searched for [`PAGE_MARK`], in bytes.
-const PAGE_HEAD: u64 = 4 << 10;
+pub(crate) const PAGE_HEAD: u64 = 4 << 10;
 
 /// Output file of a page; `-` is standard output.
 pub(crate) struct Page<'a>(&'a Path);

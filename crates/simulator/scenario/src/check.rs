@@ -238,8 +238,8 @@ pub fn resend_error(flow: &Flow) -> Option<String> {
         None
     } else if controller.reports() != headway_rate::ReportForm::Arrivals {
         Some(format!(
-            "resend needs a receiver that acknowledges each packet, and that of {} reports rates and losses only: \
-             write resend = false, or a transport tcp-like or dccp with ccid = 2",
+            "resend needs a receiver that acknowledges each packet as in Ack Vectors, and that of {} does not: \
+             write resend = false, or a transport tcp-like, rap, or dccp with ccid = 2",
             controller.kind()
         ))
     } else if let SourceOptions::Ftp(_) = *flow.source {

@@ -104,8 +104,8 @@ fn resend_needs_a_receiver_that_acknowledges_each_packet() {
     ] {
         let error = error(&text(transport, cbr));
         let sentence = format!(
-            "test.toml:11:42: flow[0].send_queue.resend: resend needs a receiver that acknowledges each packet, and that \
-             of {kind} reports rates and losses only: write resend = false, or a transport tcp-like or dccp with ccid = 2"
+            "test.toml:11:42: flow[0].send_queue.resend: resend needs a receiver that acknowledges each packet as in Ack \
+             Vectors, and that of {kind} does not: write resend = false, or a transport tcp-like, rap, or dccp with ccid = 2"
         );
         assert!(error.starts_with(&sentence), "{error}");
     }

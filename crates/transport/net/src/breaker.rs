@@ -4,12 +4,12 @@
 //! A correct controller never triggers it. It protects against faulty controllers, `none`, and controllers of
 //! programs. RFC 8083 has four rules for RTP and its reports. Here they use the state of a DCCP connection:
 //!
-//! - **No reports** (section 4.1): the sender sends data and receives nothing for 15 s (three RTCP intervals of 5 s)
-//!   and 60 round trips.
-//! - **Not arriving** (section 4.2): the sender receives packets, but no acknowledgement names a later packet for
-//!   the same time.
-//! - **Congestion** (section 4.3): over five periods of one second, or four round trips if that is longer, the
-//!   sender sends ten times the rate of TCP:
+//! - **No reports** (section 4.1): the sender sends data and receives nothing for 15 s (three RTCP intervals of 5 s),
+//!   or for 60 round trips if that is longer.
+//! - **Not arriving** (section 4.2): the sender receives packets, but for that time no acknowledgement covers a newer
+//!   packet.
+//! - **Congestion** (section 4.3): over five periods, each of one second or of four round trips if that is longer, the
+//!   sender sends more than ten times the rate of TCP:
 //!   ```text
 //!                   s
 //!   X = ------------------------ , b = 1
@@ -20,14 +20,14 @@
 //!   path (RFC 8084 section 4, requirements 4, 6 and 9). A sender that has halved its rate has adapted: the rate of
 //!   its newest period is less than half of the mean.
 //! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half of the
-//!   packets are lost, and the sender sends ten times the rate of the whole equation of RFC 5348 section 3.1. The
-//!   timeouts in that equation slow TCP on such a path.
+//!   packets are lost, and the sender sends more than ten times the rate of the whole equation of RFC 5348 section 3.1.
+//!   The timeouts in that equation slow TCP on such a path.
 //!
-//! The first two rules apply to senders that do not adapt. A sender has adapted if it sends a tenth of its rate
-//! before the silence, or if its controller allows a tenth of the earlier rate; small packets may still fit into
-//! that. In 60 round trips a nofeedback timer (RFC 5348 section 4.4) halves a rate fifteen times. Dialect headway-1
-//! probes a silent path for a minute, which is harmless at any media rate. A sender with less than one packet in
-//! each period is harmless too: [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) ends a connection
+//! The first two rules apply to senders that do not adapt. A sender has adapted if it sends less than a tenth of its
+//! rate before the silence, or if its controller allows less than a tenth of the earlier rate; small packets may still
+//! fit into that. In 60 round trips a nofeedback timer (RFC 5348 section 4.4) halves a rate fifteen times. Dialect
+//! headway-1 probes a silent path for a minute, which is harmless at any media rate. A sender with less than one packet
+//! in each period is harmless too: [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) ends a connection
 //! whose peer is gone.
 //!
 //! A sender without congestion control fills queues, which lengthens its round trips and so the time of the rules. A
@@ -106,15 +106,15 @@ pub enum BreakerReason {
     NoReports(Duration),
     /// The sender received packets, but the peer acknowledged no new packet for this long (RFC 8083 section 4.2).
     NotArriving(Duration),
-    /// The rate was more than ten times that of TCP (RFC 8083 section 4.3).
+    /// The sending rate was more than ten times that of TCP on this path (RFC 8083 section 4.3).
     Congestion {
         /// Rate at which the sender sent.
         rate: Rate,
         /// Rate at which TCP would send on this path.
         tcp: Rate,
-        /// Loss rate, in lost packets per 1000 packets sent.
+        /// Loss rate over this time, in lost packets per 1000 packets sent.
         lost: u16,
-        /// Time over which the rates and losses were measured.
+        /// Time over which the rates and losses were measured: five periods of at least 1 s.
         over: Duration,
     },
     /// More than 2^20 packets were in flight and the peer acknowledged no new one. The value is the number of packets

@@ -18,8 +18,7 @@ impl Clock {
     pub fn new() -> Self {
         Self { start: std::time::Instant::now(), own: None }
     }
-    /// Returns this clock as read through a node's clock with offset, skew, drift and granularity, for measurements
-    /// of clock errors.
+    /// Returns this clock with the offset, skew, drift and granularity of `own`, to measure the effect of clock errors.
     #[must_use]
     pub const fn with_model(self, own: headway_units::Clock) -> Self {
         Self { own: Some(own), ..self }

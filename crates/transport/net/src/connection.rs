@@ -22,17 +22,19 @@ use std::task::{Context, Poll};
 /// # Reconnection
 ///
 /// With [`Options::reconnect`](crate::Options::reconnect) an established connection to a server survives the loss of
-/// that server. The connection is lost if the server ends it, or if the server is silent for a second (or four round
-/// trips) while data is sent. [`Event::Interrupted`] reports the loss. The endpoint then repeats the handshake until the
-/// server answers: a server that returns gets a message within half a second. [`Event::Connected`] reports the new
-/// connection.
+/// that server. The connection is lost if the server ends it, or if nothing arrives from the server for a second, or
+/// four round trips if that is longer, while data is sent. [`Event::Interrupted`] reports the loss. The endpoint then
+/// repeats the handshake until the server answers: a server that returns gets a message within half a second, or a
+/// round trip if that is longer. [`Event::Connected`] reports the new connection.
 ///
-/// The program keeps its `Connection`: the numbers of datagrams continue, and calls that wait continue to wait. Meanwhile
-/// [`send`](Self::send) queues datagrams. They expire, and the send queue has its limit. Datagrams in flight at the time
-/// of the loss have the outcome [`Fate::Unknown`](crate::Fate::Unknown). The controller starts again.
+/// The program keeps its `Connection`: the numbers of datagrams continue, and calls that wait continue to wait. Until
+/// the new connection is established, [`send`](Self::send) queues datagrams; they expire, and the limit of the send
+/// queue applies. Datagrams in flight at the time of the loss have the outcome [`Fate::Unknown`](crate::Fate::Unknown).
+/// The rate controller of the new connection starts without state.
 ///
 /// The connection ends with [`Event::Closed`] if the program closes it, if the server is not trusted or [serves another
-/// client](Self::refuse), or if the [circuit breaker](Closed::Breaker) ends it.
+/// client](Self::refuse), if the [circuit breaker](Closed::Breaker) ends it, or after another error that a new
+/// handshake would repeat.
 ///
 /// ```
 /// use headway_net::{Endpoint, Event, Media, Options};
@@ -64,7 +66,8 @@ pub struct Connection {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The datagram is longer than [`Connection::largest`].
+    /// The datagram is longer than [`Connection::largest`]. Until path MTU discovery has ended, no datagram is refused
+    /// for its size.
     #[error("the datagram has {len} bytes; the largest datagram on this path has {largest} bytes")]
     TooLarge {
         /// Size of the datagram, in bytes.
@@ -72,8 +75,8 @@ pub enum SendError {
         /// Size of the largest datagram, in bytes.
         largest: usize,
     },
-    /// The message has its own queueing method, but the send queue compares all queued messages: `sure-first`, or a
-    /// queue whose decisions the program makes.
+    /// The datagram has its own queueing method ([`Media::method`]), but the send queue compares all queued datagrams:
+    /// `sure-first`, or a queue whose decisions the program makes.
     #[error(
         "a message cannot have its own method: the send queue compares all queued messages; expected another kind in \
          Options::queue"
@@ -89,7 +92,7 @@ impl Connection {
         Self { shared, key, path, mailbox }
     }
 
-    /// Returns the address of the peer when the connection began.
+    /// Returns the address that the peer had when the connection began; `None` without UDP.
     #[must_use]
     pub const fn remote_addr(&self) -> Option<SocketAddr> {
         match self.path {
@@ -98,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the connection is established at both ends.
+    /// Waits until the connection is established: at a client, until the server has answered.
     ///
     /// # Errors
     ///
@@ -204,7 +207,7 @@ impl Connection {
         self.mailbox.incoming.until(|incoming| incoming.receive(datagram)).await
     }
 
-    /// Waits for the next event. Returns `None` once the connection is closed and its last event is read. At most
+    /// Waits for the next event. Returns `None` once the connection is closed and its last event was returned. At most
     /// [`Options::events`](crate::Options::events) unread events are kept: the newest.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
@@ -229,9 +232,9 @@ impl Connection {
         self.mailbox.events.until(Events::next).await
     }
 
-    /// Returns the number of received datagrams that were dropped because
-    /// [`Options::unread`](crate::Options::unread) others were unread. Each is reported to the peer's sender, which
-    /// slows down (RFC 4340 section 11.7, RFC 4342 section 5.2).
+    /// Returns the number of received datagrams that were dropped because [`Options::unread`](crate::Options::unread)
+    /// others were unread. Each drop is reported to the peer, whose controller then reduces its rate (RFC 4340 section
+    /// 11.7, RFC 4342 section 5.2).
     #[must_use]
     pub fn dropped_datagrams(&self) -> u64 {
         self.mailbox.dropped()
@@ -244,22 +247,22 @@ impl Connection {
         self.mailbox.events.with(|events| events.waiting())
     }
 
-    /// Returns the rate that an encoder should produce now; `None` before the first report. [`Event::Rate`] reports
-    /// each change.
+    /// Returns the rate that an encoder should produce now; `None` before the connection is established.
+    /// [`Event::Rate`] reports each change.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.mailbox.rate()
     }
 
-    /// Returns the rate level that the peer announced last; `None` before the first one, and for controllers without
-    /// discrete rates (only `udpm` has them). [`Event::Scale`] reports each change.
+    /// Returns the one of the controller's discrete rates that the peer announced last; `None` for all controllers but
+    /// `udpm`, which have no discrete rates. [`Event::Scale`] reports each change.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.mailbox.scale()
     }
 
-    /// Returns the rate of the encoding to send now: that of the announced [rate level](Self::scale), otherwise
-    /// [`rate`](Self::rate). `None` if neither is known.
+    /// Returns the rate of the encoding to send now: the rate of [`scale`](Self::scale) that the peer announced (only
+    /// `udpm`), or else [`rate`](Self::rate). `None` if neither is known.
     #[must_use]
     pub fn encoding_rate(&self) -> Option<Rate> {
         self.scale().map(|scale| scale.rate).or_else(|| self.rate())
@@ -272,23 +275,23 @@ impl Connection {
     }
 
     /// Returns the size of the largest datagram that fits into one packet, in bytes; 0 before the connection is
-    /// established. Path MTU discovery may raise it, mostly during the first round trips. Larger datagrams wait until
-    /// the MTU of the interface is confirmed or given up, and are discarded if they then do not fit. [`Event::Largest`]
-    /// reports each change.
+    /// established. Path MTU discovery may raise it, mostly during the first round trips. Larger datagrams wait in the
+    /// send queue until the path is known to carry packets of the interface's MTU or not, and are discarded if they
+    /// then do not fit. [`Event::Largest`] reports each change.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.mailbox.largest()
     }
 
-    /// Returns the round-trip time, controller state and counters of the connection. `None` before the connection
-    /// has begun and once it is closed.
+    /// Returns the round-trip time, controller state and counters of the connection. `None` until the DTLS session, if
+    /// used, is established, between two attempts to reconnect, and once the connection is closed.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.shared.inspect(|driver| driver.status(self.key))
     }
 
-    /// Closes the connection. Queued datagrams are sent for up to one second. Returns the reason of the end once it
-    /// is known, after at most two seconds.
+    /// Closes the connection and waits until it is closed, for at most two seconds. Queued datagrams are sent for up to
+    /// one second. Returns the reason why it is closed; [`Closed::NoAnswer`] after two seconds.
     pub fn close(self) -> Closed {
         self.start_close();
         self.wait(&self.mailbox.incoming, Some(Duration::from_secs(2)), |incoming| incoming.closed())
@@ -300,8 +303,8 @@ impl Connection {
         self.mailbox.incoming.until(|incoming| incoming.closed()).await
     }
 
-    /// Ends the connection with the Reset "Too Busy", because the program serves another peer instead. A peer that
-    /// [reconnects](crate::Options::reconnect) does not try again after this Reset.
+    /// Ends the connection with the Reset "Too Busy", because this program serves another peer instead. A peer with the
+    /// option [`reconnect`](crate::Options::reconnect) does not try again after this Reset.
     pub fn refuse(&self) {
         self.shared.with(|now, driver| driver.refuse(now, self.key));
     }

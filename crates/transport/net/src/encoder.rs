@@ -1,25 +1,27 @@
 //! Target rate of an encoder: the controller's rate, smoothed.
 //!
 //! An encoder adapts slowly, looks bad when its rate changes often, and overshoots. Its rate is therefore lower than
-//! the allowed rate (`headroom`), ignores small changes (`dead_band`), falls at once, rises slowly (`growth`), and
-//! is never below the rate that the encoder can use (`floor`). A program that cannot send at that rate sends
-//! nothing: its send queue discards the datagrams.
+//! the allowed rate (`headroom`), ignores small changes (`dead_band`), falls at once, rises slowly (`growth`), and is
+//! never below the rate that the encoder can use (`floor`). If the controller allows less than `floor`, the send queue
+//! discards what cannot be sent.
 
 use headway_units::{Instant, OptionError, Rate};
 
 /// Smoothing of the controller's rate for an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderOptions {
-    /// Fraction of the controller's rate reserved for frames larger than the mean, 0 to 0.9.
+    /// Fraction of the controller's rate that the encoder does not get, reserved for frames larger than the mean, 0 to
+    /// 0.9.
     pub headroom: f64,
-    /// Fraction of the last reported rate, 0 to 0.5; smaller changes are not reported, except those that reach `floor`
-    /// or `ceiling`.
+    /// Smallest change that is reported, as a fraction of the last reported rate, 0 to 0.5. Changes to `floor` or
+    /// `ceiling` are always reported.
     pub dead_band: f64,
-    /// Maximum growth of the rate in one second, a factor of 1.01 to 100.
+    /// Maximum growth of the encoder's rate in one second, a factor of 1.01 to 100. It may fall at once.
     pub growth: f64,
-    /// Minimum rate, above 0.
+    /// Minimum rate that the encoder can produce, above 0 and at most `ceiling`. It is reported even if the controller
+    /// allows less.
     pub floor: Rate,
-    /// Maximum rate that the encoder can use.
+    /// Maximum rate that the encoder can produce.
     pub ceiling: Rate,
 }
 
@@ -86,7 +88,8 @@ impl EncoderRate {
         self.reported.map(|(_, rate)| rate)
     }
 
-    /// Updates the allowed rate (`None`: unlimited). Returns the new rate of the encoder if it has changed.
+    /// Updates the rate that the controller allows (`None`: unlimited). Returns the new rate of the encoder if it
+    /// differs enough from the last one to be reported.
     pub fn update(&mut self, now: Instant, allowed: Option<Rate>) -> Option<Rate> {
         if self.settled == Some(allowed) {
             return None;

@@ -32,7 +32,7 @@ pub struct Endpoint {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Reason why an endpoint cannot be created.
+/// Reason why an [`Endpoint`] cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -42,7 +42,7 @@ pub enum EndpointError {
     /// DTLS cannot be set up.
     #[error(transparent)]
     Security(#[from] SecureError),
-    /// The system refused the socket or a resource.
+    /// The operating system refused the socket, the thread or another resource.
     #[error(transparent)]
     System(#[from] io::Error),
     /// The endpoint cannot listen.
@@ -206,8 +206,8 @@ impl Endpoint {
         Self::start(Carrier::bind(local)?, options, true)
     }
 
-    /// Creates an endpoint on a socket of the program, which may have its own options (a device, a mark, a shared
-    /// port). The socket must not be connected. `accepts`: whether the endpoint is a [`server`](Self::server) or a
+    /// Creates an endpoint on a socket of the program, which may have set socket options (a device, a mark, a shared
+    /// port). The socket must not be connected. `accepts`: true for a [`server`](Self::server), false for a
     /// [`client`](Self::client).
     ///
     /// # Errors
@@ -224,7 +224,9 @@ impl Endpoint {
         Self::start(Carrier::Socket(Box::new(Socket::new(socket)?)), options, accepts)
     }
 
-    /// Creates an endpoint without a socket: see [`Wire`]. The program [delivers](Self::deliver) received datagrams.
+    /// Creates an endpoint without a socket, which sends through the [`Wire`]. The program passes received datagrams to
+    /// [`deliver`](Self::deliver). `accepts`: true for a [`server`](Self::server), false for a
+    /// [`client`](Self::client).
     ///
     /// # Errors
     ///
@@ -233,8 +235,8 @@ impl Endpoint {
         Self::start(Carrier::Wire(wire), options, accepts)
     }
 
-    /// Handles a datagram that the owner of the port received. The datagram is handled in the calling thread and may be
-    /// decrypted in place.
+    /// Handles a datagram that the owner of the UDP port received, for an endpoint created by [`over`](Self::over). The
+    /// datagram is handled in the calling thread and may be decrypted in place.
     pub fn deliver(&self, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
         let path = Path::Udp { local: self.local_addr(), remote: from };
         self.shared.with(|now, driver| driver.handle_datagram(now, Arrived { path, ecn }, datagram));
@@ -248,6 +250,8 @@ impl Endpoint {
         let mut driver = Driver::new(options.common()?, options.endpoint, Arc::clone(&socket), secure, random);
         if listens {
             driver.listen(clock.now())?;
+        } else {
+            driver.stop_accepting(clock.now());
         }
         let accepts = driver.accepts();
         let waiter = Arc::new(Waiter::new(clock, Arc::clone(&socket))?);
@@ -271,7 +275,7 @@ impl Endpoint {
         Ok(Self { shared, accepts, thread })
     }
 
-    /// Returns the address to which the socket is bound.
+    /// Returns the address to which the socket is bound; without a socket, [`Wire::local_addr`].
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.socket.local_addr()
@@ -288,14 +292,15 @@ impl Endpoint {
         Ok(Connection::new(Arc::clone(&self.shared), key, path, mailbox))
     }
 
-    /// Waits for a peer to connect. `None`: the socket has failed, or this is no server.
+    /// Waits for a peer to connect. `None`: the socket has failed, the endpoint is a client, or it [accepts no more
+    /// connections](Self::stop_accepting).
     #[must_use]
     pub fn accept(&self) -> Option<Connection> {
         self.shared.wait(&self.accepts, None, AcceptQueue::next)?.map(|accepted| self.accepted(accepted))
     }
 
-    /// Waits for a peer to connect for at most `timeout`. Returns `None` after the timeout, if the socket has failed,
-    /// or if this is no server.
+    /// Waits for a peer to connect, for at most `timeout`. Returns `None` after the timeout, if the socket has failed,
+    /// or if the endpoint [accepts no more connections](Self::stop_accepting).
     #[must_use]
     pub fn accept_timeout(&self, timeout: Duration) -> Option<Connection> {
         let until = self.shared.clock.now() + timeout;
@@ -307,32 +312,34 @@ impl Endpoint {
         self.accepts.until(AcceptQueue::next).await.map(|accepted| self.accepted(accepted))
     }
 
-    /// Polls for a peer that connects; `None`: the socket has failed, or this is no server. Only the task that polled
-    /// last is woken; several tasks should await [futures](Self::accept_async) instead.
+    /// Polls for a peer that connects; `None`: the socket has failed, or the endpoint [accepts no more
+    /// connections](Self::stop_accepting). Only the task that polled last is woken; several tasks should await
+    /// [futures](Self::accept_async) instead.
     pub fn poll_accept(&self, context: &Context<'_>) -> Poll<Option<Connection>> {
         self.accepts.poll(context, AcceptQueue::next).map(|next| next.map(|accepted| self.accepted(accepted)))
     }
 
-    /// Stops accepting connections: calls that wait for one return `None`. Connections that were not accepted are
-    /// closed. Connections of the program continue.
+    /// Stops accepting connections: calls that wait for one return `None`. Connections of peers that the program has
+    /// not accepted are closed. All others continue.
     pub fn stop_accepting(&self) {
         self.shared.with(|now, driver| driver.stop_accepting(now));
     }
 
-    /// Returns the counters of the socket, of datagrams and failed handshakes.
+    /// Returns the counters of the socket: datagrams and failed handshakes.
     #[must_use]
     pub fn counters(&self) -> SocketCounters {
         self.shared.inspect(Driver::counters)
     }
 
-    /// Returns the last failed handshake of a peer since the previous call, if any; [`counters`](Self::counters) has
-    /// the number of all.
+    /// Returns the last failed handshake that a peer began since the previous call of this method, if any;
+    /// [`SocketCounters::refused_handshakes`] is the number of all.
     #[must_use]
     pub fn take_refused(&self) -> Option<Refused> {
         self.shared.with(|_, driver| driver.take_refused())
     }
 
-    /// Returns the number of connections with state: those in use, those not yet accepted, and those in TIMEWAIT.
+    /// Returns the number of connections for which the endpoint keeps state: those in use, those not yet established or
+    /// accepted, and those in TIMEWAIT.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.inspect(Driver::connections)

@@ -14,19 +14,21 @@ const MAX_SPARE_BUFFERS: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The connection is established at both ends.
+    /// The connection is established. At a client: the server has answered.
     Connected,
-    /// Outcome of the datagram with the number that [`Connection::send`](crate::Connection::send) returned.
+    /// Each transmission ([`Fate::Sent`]) and then the outcome of the datagram with the number that
+    /// [`Connection::send`](crate::Connection::send) returned.
     Media(u64, Fate),
     /// Rate that an encoder should produce from now on.
     Rate(Rate),
-    /// The peer announced another rate level, for a controller with discrete rates (`udpm`). A program with an encoding
-    /// for each rate sends the encoding with its index from now on.
+    /// The peer announced another rate, for a controller with discrete rates (`udpm`). A program with one encoding for
+    /// each rate sends the encoding with this index from now on.
     Scale(Scale),
-    /// The size of the largest datagram, in bytes, changed.
+    /// The size of the largest datagram that fits into one packet changed to this number of bytes.
     Largest(usize),
     /// The connection was lost for this reason. The endpoint [reconnects](crate::Options::reconnect), and
-    /// [`Connected`](Self::Connected) follows. Datagrams that were in flight have an unknown outcome; queued ones wait.
+    /// [`Connected`](Self::Connected) follows. Datagrams that were in flight get the outcome [`Fate::Unknown`]; queued
+    /// ones wait.
     Interrupted(Closed),
     /// The peer's program no longer reads, so no more data is sent.
     PeerNotListening,
@@ -47,15 +49,15 @@ pub enum Closed {
     /// The peer did not answer.
     #[error("the peer does not answer")]
     NoAnswer,
-    /// The peer refused the connection, or ended it with this Reset.
+    /// The peer refused the connection or ended it, with this Reset, which is not that of a normal close.
     #[error("the peer ended the connection: {0}")]
     Reset(headway_dccp::Reset),
-    /// This end ended the connection with this Reset.
+    /// This end ended the connection with this Reset, because of an error.
     #[error("the connection was ended here: {0}")]
     Aborted(headway_dccp::Reset),
-    /// The circuit breaker ended the connection: its data harmed the network or did not arrive. A program that
-    /// reconnects automatically waits at least as long as the reason states, and reconnects only if something has
-    /// changed (RFC 8083 section 4.5).
+    /// The circuit breaker of this end closed the connection: its data harmed the network or did not arrive. A program
+    /// that connects again by itself must wait at least for the time that the reason states, and do so only if
+    /// something has changed (RFC 8083 section 4.5).
     #[error("the circuit breaker ended the connection: {0}")]
     Breaker(crate::BreakerReason),
     /// There is no secure session: its handshake failed, or it has ended.

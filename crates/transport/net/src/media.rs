@@ -13,11 +13,12 @@ pub struct Media<'a> {
     /// Priority; 0 is sent before 1, and 1 before 2.
     pub priority: u8,
     /// Lifetime, from the call of [`Connection::send`](crate::Connection::send). The default send queue drops a
-    /// datagram that would arrive later, unless it is the last one in the queue. `None`: the datagram does not expire.
+    /// datagram that would arrive later; if all queued datagrams would be late, it sends the one that expires last.
+    /// `None`: the datagram does not expire.
     pub expires: Option<Duration>,
     /// Queueing method, such as `QueueMethod::named("sfdps1")?`: the order, the discard rule of a full queue and the
-    /// rule for late datagrams. `None`: the method of [`Options::queue`](crate::Options::queue) for its kind of media,
-    /// or the queue's own method.
+    /// rule for late datagrams. `None`: the method that [`Options::queue`](crate::Options::queue) has for this kind of
+    /// media, or else that of the queue. Must be `None` with the default queue, `sure-first`.
     pub method: Option<QueueMethod>,
 }
 

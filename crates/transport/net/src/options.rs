@@ -41,36 +41,36 @@ pub struct Options {
     pub dtls: Option<DtlsOptions>,
     /// Protocol options: controllers, windows, timers.
     pub connection: ConnectionOptions,
-    /// Limits of connections and refusals.
+    /// Limits of the number of connections and of the rate of Resets.
     pub endpoint: EndpointOptions,
     /// Maximum number of simultaneous connections that peers opened; further ones get a Reset with the code "Too Busy".
-    /// `None`: the limit of `endpoint`.
+    /// `None`: only the limit of [`endpoint`](Self::endpoint), which counts connections of both directions.
     pub accepted: Option<usize>,
     /// Send queue: order, expiry, size, and whether lost datagrams are sent again.
     pub queue: SendQueueOptions,
-    /// Smoothing of the encoder rate.
+    /// Conversion of the controller's rate to the rate of an encoder.
     pub encoder: EncoderOptions,
-    /// Service of the connections (RFC 4340 section 8.1.2).
+    /// Service code of the connections (RFC 4340 section 8.1.2), "HDWY" by default.
     pub service: ServiceCode,
-    /// DCCP port of the server. It is independent of the UDP port.
+    /// DCCP port of the server, 5004 by default. It is independent of the UDP port.
     pub port: u16,
     /// Maximum number of unread datagrams of a connection, at least 1; further datagrams are dropped.
     pub unread: usize,
-    /// Maximum number of unread events of a connection, at least 1; the oldest are discarded. A program that counts
-    /// outcomes needs as many as occur between two reads.
+    /// Maximum number of unread events of a connection, at least 1; beyond it the oldest are discarded. A program that
+    /// counts outcomes needs at least the number of events between two reads.
     pub events: usize,
-    /// Whether events report the outcome of each datagram.
+    /// Whether [`Event::Media`](crate::Event::Media) reports each transmission and the outcome of each datagram.
     pub follow: bool,
-    /// Longest time for which a received datagram waits for earlier ones of its priority that the peer may still send
-    /// again; `None`: each datagram is delivered when it arrives.
+    /// Longest time for which a received datagram is held back for earlier ones of its priority that the peer may still
+    /// send again, so that the program reads them in order; `None`: each datagram is delivered when it arrives.
     pub order_wait: Option<Duration>,
-    /// Whether connections that this endpoint opened and that were established begin again when they are lost, until
-    /// the program closes them: see [`Connection`](crate::Connection#reconnection).
+    /// Whether the endpoint connects again, with the same [`Connection`](crate::Connection#reconnection), when a
+    /// connection that it opened is lost after it was established.
     pub reconnect: bool,
     /// Folder of qlog files, one for each connection; `None`: there are none. Datagrams that the send queue drops are
     /// recorded if [`follow`](Self::follow) is set. A log needs the feature `qlog` of this crate.
     pub qlog: Option<Qlog>,
-    /// Clock of the endpoint. Only measurements of clock errors need a clock [with errors](Clock::with_model).
+    /// Clock of the endpoint. A clock [with errors](Clock::with_model) is only useful to measure their effects.
     pub clock: Clock,
 }
 
@@ -92,9 +92,9 @@ impl Options {
         Self::with(Some(DtlsOptions::new(identity, trust)), connection)
     }
 
-    /// Creates server options with a new identity, for clients with any identity. The server's identity lasts as long
-    /// as these options. Clients authenticate the server by its [fingerprint](Self::fingerprint), which the program
-    /// must pass to them.
+    /// Creates server options with DTLS and a new identity, for clients with any identity. The identity exists only in
+    /// these options: unless the program stores it, it differs at the next start. Clients authenticate the server by
+    /// its [fingerprint](Self::fingerprint), which the program must pass to them.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Options {
         Ok(Self::new(Identity::generate()?, Trust::AnyPeer))
     }
 
-    /// Creates client options with a new identity and these trusted servers.
+    /// Creates client options with DTLS, a new identity and these trusted servers.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl Options {
         self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())
     }
 
-    /// Selects the send queue by its name in scenarios, with the defaults of this kind, except for the limit and for
-    /// `resend`, which stay. The default is `sure-first`.
+    /// Selects the send queue by its name in scenarios, with the defaults of this kind, except that the limit and the
+    /// rule `resend` of these options are kept. The default is `sure-first`.
     ///
     /// # Errors
     ///
@@ -169,19 +169,20 @@ impl Options {
 
     /// Selects the controller of both directions by its name in scenarios. The default is `tfrc-filtered` or, if the
     /// peer does not accept it, `tfrc`, `tcp-like` or `tfrc-sp`. All others (`none`, `udpm`, `spacing`, ...) are
-    /// experimental, and both ends must select the same. `none` and `spacing-fixed` count as the same, and so do
-    /// `scream2`, `gcc` and `prague`.
+    /// experimental, and both ends must select the same. `none` and `spacing-fixed` count as the same, since the sender
+    /// alone decides, and so do `scream2`, `gcc` and `prague`.
     ///
     /// # Errors
     ///
-    /// If the name is unknown, or a connection cannot meet a need of the controller.
+    /// If the name is unknown, or if a connection with these options cannot provide what the controller needs
+    /// ([`Need`](headway_rate::Need)).
     pub fn with_controller(self, kind: &str) -> Result<Self, OptionError> {
         let controller = self.controller_options(kind)?;
         self.with_controller_options(controller)
     }
 
-    /// Returns the options of the controller with this name: those set here if it is configured, otherwise its defaults
-    /// on real paths.
+    /// Returns the options of the controller with this name: those that these options have for it, otherwise its
+    /// defaults.
     ///
     /// # Errors
     ///
@@ -200,7 +201,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// If a connection cannot meet a need of the controller, or an option cannot be expressed in the handshake.
+    /// If a connection with these options cannot provide what the controller needs ([`Need`](headway_rate::Need)), or
+    /// if an option cannot be encoded for the handshake.
     pub fn with_controller_options(mut self, controller: ControllerOptions) -> Result<Self, OptionError> {
         let number = ccid(controller.kind())?;
         for need in controller.needs() {
@@ -233,7 +235,7 @@ impl Options {
         row.is_some_and(|row| row.controller.needs().any(|need| need == Need::LineRate))
     }
 
-    /// Returns the names of all controllers.
+    /// Returns the names of all controllers that connections can use.
     pub fn controllers() -> impl Iterator<Item = &'static str> + Clone {
         CCIDS.iter().map(|(name, _)| *name)
     }

@@ -179,7 +179,10 @@ impl Outbox for ConnectionOutbox {
     fn timer_expired(&mut self, now: Instant, connection: &Connection) {
         self.report_fates();
         let Some(sender) = connection.status().sender else { return };
-        if let Some(rate) = self.encoder.update(now, sender.target_rate) {
+        // A controller with a window has no rate before its first round-trip sample. Without a window, no rate means
+        // unlimited.
+        let is_known = sender.target_rate.is_some() || sender.window.is_none();
+        if is_known && let Some(rate) = self.encoder.update(now, sender.target_rate) {
             self.mailbox.publish([Event::Rate(rate)]);
         }
         let scale = connection.scale();

@@ -10,35 +10,38 @@ use headway_rate::{
 };
 use headway_units::{Dialect, Duration, OptionError, Options as _, Registry as _};
 
-/// Packet spacing scheme of the paper "packet spacing: an enabling mechanism for delivering multimedia content in
-/// computational grids" (section 2), the packet spacing paper.
+/// Scheme by which a sender spaces its packets, from the paper "packet spacing: an enabling mechanism for delivering
+/// multimedia content in computational grids" (section 2), called the packet spacing paper here.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spacing {
-    /// Packet-spacing agent: a constant gap, without feedback.
+    /// Packet-spacing agent: a constant gap between packets, without feedback.
     Fixed(SpacingFixedOptions),
-    /// Protocols with feedback each round trip: ad hoc and damped (sections 2.1 and 2.2 of the packet spacing paper).
+    /// Protocols whose receiver reports each round trip: ad hoc and damped (sections 2.1 and 2.2 of the packet spacing
+    /// paper).
     Feedback(SpacingOptions),
-    /// Equation-based protocol (section 2.3 of the packet spacing paper).
+    /// Equation-based protocol: even spacing at the rate of the TCP throughput equation (section 2.3 of the packet
+    /// spacing paper).
     Equation(SpacingEquationOptions),
 }
 
 impl Spacing {
-    /// Returns the packet-spacing agent, which sends packets with this constant gap and without feedback. A gap of zero
-    /// sends at the line rate.
+    /// Returns the packet-spacing agent, which sends packets with this constant gap, from the end of a packet to the
+    /// start of the next, and without feedback. A gap of zero sends at the rate of the sender's interface.
     #[must_use]
     pub fn fixed(gap: Duration) -> Self {
         Self::Fixed(SpacingFixedOptions { spacing: gap, ..SpacingFixedOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the ad-hoc protocol (section 2.1 of the packet spacing paper): feedback each round trip; the gap doubles
-    /// at each loss.
+    /// Returns the ad-hoc protocol (section 2.1 of the packet spacing paper): the receiver reports each round trip, and
+    /// each report of a loss doubles the gap.
     #[must_use]
     pub fn ad_hoc() -> Self {
         Self::Feedback(SpacingOptions { damping: Damping::None, ..SpacingOptions::preset(Dialect::default()) })
     }
 
-    /// Returns the damped protocol (section 2.2 of the packet spacing paper): feedback each round trip; a loss after
-    /// the gap was shortened restores the previous gap instead of doubling it.
+    /// Returns the damped protocol (section 2.2 of the packet spacing paper): the receiver reports each round trip, and
+    /// each report of a loss doubles the gap. If the sender had just shortened the gap, the loss restores the gap from
+    /// before instead.
     #[must_use]
     pub fn damped() -> Self {
         Self::Feedback(SpacingOptions::preset(Dialect::default()))
@@ -61,9 +64,10 @@ impl Spacing {
 }
 
 impl Options {
-    /// Makes the receiver count only congestion losses, by this filter; the default is [`LossFilterKind::Guarded`]. Both
-    /// ends need the controller `tfrc-filtered` (CCID 250), which is the default. Each end filters the data it receives
-    /// and may use its own filter. `uddj`: the options of [`LossFilterKind::Uddj`].
+    /// Selects the controller `tfrc-filtered` (CCID 250) with this loss filter, by which this end, as a receiver,
+    /// counts only congestion losses. The peer must use this controller, too; it is the default, with
+    /// [`LossFilterKind::Guarded`]. Each end filters the data it receives and may use its own filter. `uddj`: the
+    /// options of [`LossFilterKind::Uddj`].
     ///
     /// # Errors
     /// If an option is out of range, or the filter is [`LossFilterKind::Oracle`]: no packet reports the losses of
@@ -83,8 +87,9 @@ impl Options {
         self.with_controller_options(ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)))
     }
 
-    /// Makes the sender space its packets by this scheme. Both ends need the same controller: `spacing-fixed`,
-    /// `spacing` or `spacing-equation`. The sender of the data decides the gaps and rules.
+    /// Selects the controller of this scheme, by which this end spaces the packets that it sends. Both ends need the
+    /// same controller: `spacing-fixed`, `spacing` or `spacing-equation`. The sender of the data decides the gaps and
+    /// rules.
     ///
     /// # Errors
     /// If an option is out of range, or the scheme needs

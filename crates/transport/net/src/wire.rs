@@ -9,14 +9,14 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-/// Sends for an endpoint without a socket, for example from an ICE agent that owns the port (RFC 8445), a TURN
-/// client or a tunnel.
+/// Sends datagrams for an [`Endpoint`](crate::Endpoint::over) without a socket. The program implements it, for example
+/// for an ICE agent that owns the UDP port (RFC 8445), a TURN client or a tunnel.
 ///
 /// The owner of the port separates DTLS from STUN and other protocols by the first byte (RFC 7983: 20 to 63) and
 /// passes received datagrams to [`Endpoint::deliver`](crate::Endpoint::deliver). Addresses are only identifiers: an
 /// agent that selects another candidate pair may keep the address of the first.
 pub trait Wire: fmt::Debug + Send + Sync {
-    /// Returns the address that identifies this end.
+    /// Returns the address that identifies this end to the endpoint.
     fn local_addr(&self) -> SocketAddr;
 
     /// Sends datagrams of `segment` bytes each (the last may be shorter), with this ECN field if possible. The
@@ -27,7 +27,7 @@ pub trait Wire: fmt::Debug + Send + Sync {
     /// Datagrams that cannot be sent are lost, also with [`WouldBlock`](io::ErrorKind::WouldBlock).
     fn send(&self, to: SocketAddr, ecn: Ecn, datagrams: &[u8], segment: usize) -> io::Result<()>;
 
-    /// Returns the maximum number of datagrams of one [`send`](Self::send) call.
+    /// Returns the maximum number of datagrams that the endpoint may pass to one call of [`send`](Self::send).
     fn segments(&self) -> usize {
         1
     }

@@ -22,18 +22,18 @@ pub(super) struct Metrics {
     rate: CurrentRate,
 }
 
-/// Current rate for an encoder, if it is known.
+/// Current rate for an encoder: `None` if the command has no encoder, `Some(None)` if the rate is not known yet.
 #[derive(Clone, Default)]
-pub(super) struct CurrentRate(Arc<Mutex<Option<Rate>>>);
+pub(super) struct CurrentRate(Arc<Mutex<Option<Option<Rate>>>>);
 
 impl CurrentRate {
     pub(super) fn set(&self, rate: Option<Rate>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = rate;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(rate);
     }
 
-    fn json(&self) -> String {
-        let rate = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        serde_json::json!({ "encoder_rate_bps": rate.map(Rate::bits_per_second) }).to_string()
+    fn json(&self) -> Option<String> {
+        let rate = (*self.0.lock().unwrap_or_else(PoisonError::into_inner))?;
+        Some(serde_json::json!({ "encoder_rate_bps": rate.map(Rate::bits_per_second) }).to_string())
     }
 }
 
@@ -94,7 +94,10 @@ fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>, rate: &CurrentRate) 
     }
     match head.uri.path() {
         "/metrics" | "/" => Answer::text(FORMAT, text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        "/rate" => Answer::text("application/json", rate.json()),
+        "/rate" => rate.json().map_or_else(
+            || Answer::message(StatusCode::NOT_FOUND, "this command has no encoder, and so no rate of one"),
+            |json| Answer::text("application/json", json),
+        ),
         _ => Answer::message(StatusCode::NOT_FOUND, "not found; metrics are at /metrics, the rate at /rate"),
     }
 }

@@ -23,6 +23,9 @@ impl RateFeed {
             };
             open(number).map(|file| (number, Lines::new(file))).map_err(failed)
         };
+        if let Some(current) = &current {
+            current.set(None);
+        }
         Ok(Self { lines: args.rate_fd.map(open).transpose()?, current })
     }
 

@@ -443,7 +443,8 @@ impl Relay {
                 let _ = console.refused(&server);
                 let refused = server.counters().refused_handshakes;
                 line.reverse().iter().for_each(|reverse| reverse.set_refused(refused));
-                newer(&connections, &mut next)
+                // With `--once`, the first connection is the only one.
+                if args.once { Supply::Runs } else { newer(&connections, &mut next) }
             });
             if args.once {
                 let recorded = watch.finish(&ended.total, ended.total.flows());

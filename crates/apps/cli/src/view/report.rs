@@ -87,4 +87,14 @@ mod tests {
         assert!(page.ends_with(">{\"name\":\"\\u003c/script>\\u003cb>\"}</script><p></body>"), "{page}");
         assert!(with("no page", &json!({})).is_err());
     }
+
+    /// `viewer/index.html` is what the build of the viewer begins with.
+    #[test]
+    fn the_page_begins_with_the_mark_of_headway() {
+        let source = include_str!("../../../../../viewer/index.html");
+        for page in page::VIEWER.into_iter().chain([source]) {
+            let mark = page.find(output::PAGE_MARK).unwrap() as u64;
+            assert!(mark < output::PAGE_HEAD, "the mark is at byte {mark}");
+        }
+    }
 }

@@ -80,7 +80,7 @@ impl Common {
 /// A connection opened by a peer, for the program to accept.
 pub(crate) type Accepted = (u64, Path, Arc<Mailbox>);
 
-/// A peer whose handshake failed.
+/// A peer whose handshake failed: it began to connect to this endpoint, and no connection was established.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
@@ -101,16 +101,16 @@ pub(crate) struct AcceptQueue {
 /// Counters of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounters {
-    /// Datagrams received, of any kind.
+    /// UDP datagrams received, of any kind.
     pub received_datagrams: u64,
-    /// Received datagrams without effect, without DTLS: no DCCP packet, or one that its connection ignores. With DTLS
-    /// the count is 0; [`DtlsCounters`](crate::DtlsCounters) has a separate one.
+    /// At an endpoint without DTLS: UDP datagrams received that are no DCCP packet, or that their connection ignores. 0
+    /// with DTLS, where [`DtlsCounters::ignored`](crate::DtlsCounters::ignored) is a similar count.
     pub ignored_datagrams: u64,
-    /// Datagrams sent.
+    /// UDP datagrams sent.
     pub sent_datagrams: u64,
-    /// Datagrams that the system refused to send: no route, or too large for the interface.
+    /// UDP datagrams that the system refused to send: no route, or too large for the interface.
     pub unsendable_datagrams: u64,
-    /// Datagrams dropped because the program did not read in time.
+    /// Datagrams for the program that were dropped because it did not read in time.
     pub unread_datagrams: u64,
     /// Failed handshakes that peers began, for example because of an unexpected certificate, another controller, a
     /// limit or no answer.

@@ -92,6 +92,29 @@ const fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
+/// A window without a round-trip sample has no rate. It was taken for an unlimited one, so that an encoder first got the
+/// ceiling.
+#[test]
+fn no_controller_starts_an_encoder_at_the_ceiling() {
+    for kind in ["tcp-like", "tfrc", "scream2", "gcc", "nada", "prague", "rap", "udpm"] {
+        let options = Options::insecure().with_controller(kind).unwrap();
+        let (mut server, mut client) = (End::server(&options), End::new(2, &options));
+        let (key, mailbox) = client.connect(at(0), &server);
+        // Each direction is carried once a step: the round trip is 10 ms.
+        for ms in (0..1000).step_by(10) {
+            client.carry(at(ms), &mut server, true);
+            server.turn(at(ms));
+            server.carry(at(ms), &mut client, true);
+            client.turn(at(ms));
+            if mailbox.phase() == Phase::Open {
+                client.driver.send_all(at(ms), key, &[Media::new(&[0; 100])]);
+            }
+            let rate = mailbox.rate();
+            assert!(rate.is_none_or(|rate| rate < EncoderOptions::default().ceiling), "{kind} after {ms} ms: {rate:?}");
+        }
+    }
+}
+
 /// RFC 5348 section 4.4: a sender without feedback halves its allowed rate each time the nofeedback timer expires.
 /// Rates were reported only when packets arrived: during an outage of 10 s the encoder kept its rate, and produced
 /// almost nothing after it.

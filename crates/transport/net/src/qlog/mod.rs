@@ -30,12 +30,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// it writes them.
 const MAX_QUEUED: usize = 1 << 14;
 
-/// Folder in which an endpoint writes a qlog file for each connection, for [qvis](https://qvis.quictools.info): see
-/// [`Options::qlog`](crate::Options::qlog).
+/// Folder in which an endpoint writes a log file in the format qlog for each connection, for the viewer
+/// [qvis](https://qvis.quictools.info): see [`Options::qlog`](crate::Options::qlog).
 ///
-/// The files are JSON text sequences (RFC 7464) of qlog 0.3. The name of a file contains the number of the first packet
-/// of the client, which is random, and the end that wrote it, such as `86a1c2d3e4f5.client.sqlog`. A server creates the
-/// file when the connection is established.
+/// The files are JSON text sequences (RFC 7464) of qlog 0.3. The name of a file contains the sequence number of the
+/// client's first packet, which is random, and the end that wrote it, such as `86a1c2d3e4f5.client.sqlog`. A server
+/// creates the file when the connection is established.
 ///
 /// A thread writes the files. Its queue has 16,384 events; if the disk is too slow, further events are dropped, and the
 /// file contains their number (`headway:events_dropped`). If a file cannot be written, its connection continues without
@@ -124,7 +124,8 @@ impl Qlog {
         waited.unwrap_or_else(PoisonError::into_inner).0.handled >= target
     }
 
-    /// Returns the first error of a file, once. Later errors mostly have the same cause, such as a full disk.
+    /// Returns the first error of writing a file, once; then `None`. Later errors mostly have the same cause, such as a
+    /// full disk.
     #[must_use]
     pub fn take_failure(&self) -> Option<QlogError> {
         lock(&self.0.0.queue).failure.take()

@@ -15,23 +15,23 @@ use std::fmt;
 
 /// Secure sessions with peers, identified by their paths.
 pub trait Secure: fmt::Debug + Send {
-    /// Returns the number of sessions and of handshakes in progress.
+    /// Returns the number of sessions plus that of handshakes in progress.
     fn session_count(&self) -> usize;
 
     /// Returns the maximum number of bytes that encryption adds to a packet; upper layers subtract it from the MTU.
     fn overhead(&self) -> usize;
 
-    /// Opens a session with the peer of this path unless there is one. [`SecureEvent::Ready`] reports when packets
-    /// may be sent, at once if the session exists. `small`: whether to start with small datagrams, because the path is
-    /// known to carry no larger ones.
+    /// Opens a session with the peer of this path unless there is one. [`SecureEvent::Ready`] reports when packets may
+    /// be sent, at once if the session exists. `small`: whether to start with small datagrams (548 bytes of UDP payload
+    /// with DTLS), because the path is known to carry no larger ones.
     ///
     /// # Errors
     ///
     /// The reason why no session can be opened.
     fn connect(&mut self, now: Instant, path: Path, small: bool) -> Result<(), SecureError>;
 
-    /// Returns whether the handshake of this session succeeded with small datagrams only. The path may carry no
-    /// larger ones.
+    /// Returns whether the handshake of this session succeeded only with small datagrams (548 bytes of UDP payload with
+    /// DTLS). The path may carry no larger ones.
     fn is_small(&self, session: Path) -> bool;
 
     /// Handles a datagram received on this path. Passes each of its packets to `deliver` with the identifier of the
@@ -70,11 +70,11 @@ pub trait Secure: fmt::Debug + Send {
     /// Handles timers that are due at `now`.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// Closes the session and notifies the peer.
+    /// Closes the session, or cancels its handshake, and notifies the peer of a session.
     fn close(&mut self, now: Instant, session: Path);
 }
 
-/// Event of a session.
+/// Event of a secure session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecureEvent {
     /// The session is established: packets may be sent.
@@ -110,11 +110,11 @@ pub enum SecureEvent {
     },
 }
 
-/// Reason why there is no session.
+/// Reason why a secure session cannot be opened, or has ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecureError {
-    /// The limit of sessions is reached.
+    /// The limit of the number of sessions, which is the value, is reached.
     #[error("the limit of {0} sessions is reached")]
     Full(usize),
     /// The peer did not answer in time.
@@ -123,19 +123,19 @@ pub enum SecureError {
     /// The peer closed the session.
     #[error("the peer closed the session")]
     ByPeer,
-    /// The peer's certificate is not an expected one.
+    /// The peer's certificate is not one of the [trusted](Trust::Fingerprints) ones.
     #[error("the peer's certificate has the fingerprint {found}, which is not expected")]
     Fingerprint {
         /// Fingerprint of the peer's certificate, or `none`.
         found: String,
     },
-    /// The peer opened a new session in its place.
+    /// The peer opened a new session from the same address, which replaces this one.
     #[error("the peer has opened a new session")]
     Replaced,
     /// The endpoint's certificate or key cannot be used.
     #[error("the certificate or its key cannot be used: {0}")]
     Identity(#[from] IdentityError),
-    /// The protocol failed.
+    /// The protocol failed, with this message of the DTLS library, or the system has no random numbers.
     #[error("{0}")]
     Protocol(String),
 }

@@ -51,8 +51,8 @@ impl Identity {
         Self::from_der(part("certificate", &["CERTIFICATE"])?, part("private key", &["PRIVATE KEY", "EC PRIVATE KEY"])?)
     }
 
-    /// Returns certificate and private key as a text in PEM. Its file must be secret: with it an attacker can
-    /// impersonate this endpoint.
+    /// Returns certificate and private key as a text in PEM. A file with it must be kept secret: with the key an
+    /// attacker can impersonate this endpoint.
     #[must_use]
     pub fn to_pem(&self) -> String {
         let DtlsCertificate { certificate, private_key } = &self.0;
@@ -122,8 +122,8 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// SHA-256 of a certificate in DER, printed as in RFC 8122 section 5: `sha-256 AB:CD:..`. When parsed, the name of
-/// the function may be omitted, so that the text needs no quotes in a shell.
+/// SHA-256 of a certificate in DER, printed as in RFC 8122 section 5: `sha-256 AB:CD:..`. When parsed, `sha-256` may be
+/// omitted, so that the text needs no quotes in a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
@@ -166,7 +166,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// Trusted peers. There is no default, so accepting any peer is explicit.
+/// Trusted peers. There is no default: a program that accepts any peer must say so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Accept any peer. This protects against eavesdropping but not against a man in the middle.

@@ -85,7 +85,7 @@ pub struct Dtls {
 }
 
 impl Dtls {
-    /// Creates a DTLS layer without sessions. `clock` is the clock of all `now` arguments.
+    /// Creates a DTLS layer without sessions. `clock` is the clock whose times are passed as `now` to all methods.
     ///
     /// # Errors
     ///
