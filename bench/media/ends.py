@@ -4,8 +4,8 @@
 usage: ends.py send CONTESTANT HOST LATENCY_MS [OPTION]...
        ends.py receive CONTESTANT HOST LATENCY_MS FILE [OPTION]...
 
-CONTESTANT is udp, srt or headway; LATENCY_MS is that of SRT, and the options are those of `headway send` and `headway recv`. Both ends read the same clock. HEADWAY names the
-program.
+CONTESTANT is udp, srt or headway; LATENCY_MS is the latency of SRT in ms, and the options are those of `headway send` and `headway recv`. Both
+ends read the same clock. FILE gets the counts and delays as JSON. The environment variable HEADWAY names the program.
 """
 
 import json

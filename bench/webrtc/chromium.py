@@ -1,4 +1,4 @@
-"""Runs a call within one page of Chromium over `headway proxy`, in a network namespace of its own."""
+"""Runs a call within one page of Chromium over `headway proxy`, in a separate network namespace."""
 
 import contextlib
 import json

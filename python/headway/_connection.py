@@ -47,9 +47,10 @@ class Connection:
 
     @property
     def rate_bps(self) -> int | None:
-        """Rate that an encoder should produce now, in bit/s; None before the first report of the peer.
+        """Rate at which an encoder should produce data now, in bit/s.
 
-        Events of the kind "rate" report each change.
+        None before the first report of the peer. Events of the kind "rate" report each change; with
+        the controller `udpm`, events of the kind "scale".
         """
         return self._native.rate_bps
 
@@ -67,9 +68,9 @@ class Connection:
 
         The controller and the send queue decide when the datagram is sent. `deadline` is the time
         in s, from now, until which it must arrive: the default send queue discards a datagram that
-        would arrive later. A datagram without a deadline does not expire. Priority 0 is sent
-        before 1, and 1 before 2, up to 255. A full send queue discards a datagram by its rules, and
-        an event reports which one.
+        would arrive later. If all waiting ones would, it still sends the one that expires last. A
+        datagram without a deadline does not expire. Priority 0 is sent before 1, and 1 before 2, up
+        to 255. A full send queue discards a datagram by its rules, and an event reports which one.
 
         Raises DatagramTooLarge, ConnectionClosed, and ValueError for an argument out of range.
         """
@@ -97,7 +98,7 @@ class Connection:
         return await _complete(self._native.recv())
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yields datagrams until one end closes the connection.
+        """Yields datagrams until this end or the peer closes the connection.
 
         Raises ConnectionClosed if the connection ends for another reason.
         """
@@ -111,7 +112,7 @@ class Connection:
             yield datagram
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yields datagrams until one end closes the connection.
+        """Yields datagrams until this end or the peer closes the connection.
 
         Raises ConnectionClosed if the connection ends for another reason.
         """
@@ -125,9 +126,10 @@ class Connection:
             yield datagram
 
     def next_event(self, timeout: float | None = None) -> Event | None:
-        """Waits for an event, for at most `timeout` s. Returns None after the last event.
+        """Waits for an event of the connection, for at most `timeout` s.
 
-        At most 1024 unread events are kept: the newest. Raises TimeoutError if none occurs in time.
+        Returns None after the last event. At most 1024 unread events are kept: the newest. Raises
+        TimeoutError if none occurs in time.
         """
         return _event(self._native.next_event().wait(timeout))
 
@@ -208,8 +210,8 @@ class Events:
 class Listener:
     """A UDP socket that accepts connections. `listen` returns it.
 
-    All connections share the socket and one thread of the library. `close` ends the acceptance of
-    connections; the connections continue, and the socket is closed after the last one.
+    All accepted connections share the socket and one thread of the library. After `close` no more
+    connections are accepted. Accepted ones continue, and the socket is closed after the last one.
     """
 
     __slots__ = ("_is_closed", "_native")
@@ -232,7 +234,10 @@ class Listener:
 
     @property
     def fingerprint(self) -> str | None:
-        """Fingerprint by which clients know this end; None if it is insecure."""
+        """Fingerprint of this listener's certificate, by which clients authenticate it.
+
+        None with `insecure=True`.
+        """
         return self._native.fingerprint
 
     def accept(self, timeout: float | None = None) -> Connection:
@@ -269,7 +274,10 @@ class Listener:
             yield connection
 
     def close(self) -> None:
-        """Stops accepting connections. Connections that were not accepted are closed."""
+        """Stops accepting connections.
+
+        Connections that `accept` has not returned yet are closed.
+        """
         self._is_closed = True
         self._native.close()
 
@@ -343,19 +351,20 @@ def connect(
     reconnect: bool = False,
     timeout: float | None = None,
 ) -> Connection:
-    """Connects to a server at "HOST:PORT" and waits until the connection is established.
+    """Connects to a server at "HOST:PORT" and waits until the server has answered.
 
     - `trust`: fingerprint of the server, or a list of fingerprints; "any" accepts each server,
       which protects against eavesdropping but not against a man in the middle.
-    - `identity`: identity of this end; a new one if None.
-    - `insecure`: no encryption. Both ends need it.
+    - `identity`: identity of this client; a new one if None.
+    - `insecure`: no encryption and no authentication. Client and server both need it.
     - `controller`: rate controller, by its name or as a table with its keys:
-      `{"kind": "tfrc", "expert": {"t_gran": "1ms"}}`.
+      `{"kind": "tfrc", "expert": {"t_gran": "1ms"}}`. By default the first of tfrc-filtered, tfrc,
+      tcp-like and tfrc-sp that the server accepts.
     - `queue`: send queue, by its name or as a table with its keys:
-      `{"kind": "sure-first", "limit": "64packets"}`.
+      `{"kind": "sure-first", "limit": "64packets"}`. By default sure-first with 256 packets.
     - `reconnect`: whether the connection begins again when its server is lost and returns.
-    - `timeout`: longest wait, in s. Without it a server that does not answer is given up after
-      10 s.
+    - `timeout`: longest wait, in s. With or without it, this function gives up a server that does
+      not answer for 10 s.
 
     Each call opens a socket, with one thread of the library.
 
@@ -382,10 +391,10 @@ def connect_async(
     queue: Options | None = None,
     reconnect: bool = False,
 ) -> Connecting:
-    """Connects as `connect` does, in an event loop of asyncio.
+    """Connects as `connect` does, in an event loop of asyncio, and with the same arguments.
 
     `await connect_async(..)` returns the connection. `async with connect_async(..) as connection`
-    also closes it.
+    also closes it at the end of the block. There is no `timeout`: use `asyncio.wait_for`.
     """
     return Connecting(address, _client_options(trust, identity, insecure, controller, queue, reconnect))
 
@@ -402,7 +411,8 @@ def listen(
     """Opens a socket at "ADDRESS:PORT" that accepts connections. Port 0 is any unused port.
 
     `trust` is the fingerprint of the only client to accept, or a list of fingerprints; "any"
-    accepts each client. The other arguments are those of `connect`.
+    accepts each client. `identity` is that of this listener. The other arguments are those of
+    `connect`; `queue` applies to the datagrams that this end sends.
 
     Raises ValueError for an argument that is wrong, and SocketError if the socket cannot be opened.
     """

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 class Event(NamedTuple):
     """Event of a connection. Fields that an event of this kind does not have are None.
 
-    - "connected": the connection is established at both ends.
-    - "datagram": `fate` is the outcome of the datagram `number`. A datagram that is sent has a
-      second event.
-    - "rate": an encoder should produce `rate_bps` from now on.
-    - "scale": the controller has discrete rates. The peer announced the one with the index
-      `number`, `rate_bps`.
+    - "connected": the connection is established: at a client, the server has answered. With
+      `reconnect=True` also after each interruption.
+    - "datagram": `fate` is the outcome of the datagram `number`. A datagram that is sent has one
+      more event for each transmission, when it is known whether it arrived.
+    - "rate": an encoder should produce data at `rate_bps` from now on.
+    - "scale": only with the controller `udpm`, which has discrete rates. The peer announced
+      `rate_bps`, the rate with the index `number`; an encoder should use it.
     - "largest": the largest datagram has `largest_bytes` from now on.
-    - "interrupted": the connection is lost for this `reason`, and begins again when the peer
-      returns. Only with `reconnect=True`.
+    - "interrupted": the connection is lost for this `reason`, and begins again when the server
+      returns. Only at a client with `reconnect=True`.
     - "peer-not-listening": the peer's program no longer reads, so no more data is sent.
     - "closed": the connection is closed for this `reason`. This is the last event.
     - "other": an event of a newer version of the library.
@@ -52,26 +53,26 @@ class Event(NamedTuple):
     - "withdrawn": the connection was closed before it was sent.
     """
     lateness_s: float | None = None
-    """Lateness that the send queue expected for a datagram that it discarded, in s."""
+    """Time by which a datagram that the send queue discarded would have been late, in s, as expected."""
     rate_bps: int | None = None
-    """Rate, in bit/s."""
+    """Rate for an encoder ("rate") or announced rate ("scale"), in bit/s."""
     largest_bytes: int | None = None
-    """Size of the largest datagram, in bytes."""
+    """Size of the largest datagram that fits into one packet, in bytes."""
     reason: Reason | None = None
-    """Reason of the end, as in `ConnectionClosed.reason`."""
+    """Reason of the end or interruption, as in `ConnectionClosed.reason`."""
     message: str | None = None
-    """Sentence with the reason."""
+    """Sentence that describes `reason`."""
 
 
 class Statistics(NamedTuple):
     """Statistics of a connection. Counters start at 0."""
 
     controller: str | None
-    """Rate controller of the datagrams sent, on which both ends agreed."""
+    """Rate controller of the datagrams that this end sends, on which both ends agreed."""
     rtt_s: float | None
     """Smoothed round-trip time, in s; None before it is measured."""
     rate_bps: int | None
-    """Rate that an encoder should produce, in bit/s; None before the first report of the peer."""
+    """Rate at which an encoder should produce data, in bit/s; None before the first report of the peer."""
     queued_bytes: int
     """Bytes of the datagrams in the send queue."""
     sent_datagrams: int
@@ -79,9 +80,9 @@ class Statistics(NamedTuple):
     sent_bytes: int
     """Bytes of the datagrams sent."""
     lost_packets: int
-    """Packets sent and lost."""
+    """Packets that this end sent and that were lost."""
     marked_packets: int
-    """Packets sent and marked by the network (Congestion Experienced)."""
+    """Packets that this end sent and that the network marked (Congestion Experienced)."""
     acknowledged_packets: int
     """Packets sent up to the newest one that the peer acknowledged, including lost ones."""
     received_datagrams: int
@@ -91,4 +92,4 @@ class Statistics(NamedTuple):
     missing_datagrams: int
     """Packets of the peer that have not arrived and may have carried datagrams."""
     unread_datagrams: int
-    """Datagrams received and dropped, since this program did not read in time."""
+    """Datagrams that arrived and were dropped, since this program did not read in time."""

@@ -120,7 +120,8 @@ def plot(
 ) -> Figure | Axes:
     """Draws one of `headway.FIGURES` for one or more records.
 
-    - `records`: a list, or a dict with a label for each record.
+    - `records`: a list, or a dict with a label for each record. Labels of a list are the names of
+      the scenarios.
     - `ax`: axes of matplotlib. The lines of a figure over time are added to them, and the axes are
       returned. Without `ax`, a `Figure` is returned.
     - The other arguments are the style of the figure: `size` in px (1/96 inch) or `size_mm`,

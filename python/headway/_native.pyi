@@ -116,7 +116,7 @@ class Feedback:
 
     @property
     def acknowledged(self) -> int:
-        """Highest packet number that the receiver had received when it wrote the report."""
+        """Highest number of a packet that the receiver had received when it wrote the report."""
     @property
     def rtt_sample_ns(self) -> int | None:
         """Round-trip time measured with this report, or None."""
@@ -167,10 +167,13 @@ class Packet:
         """ECN field: "not-ect", "ect0", "ect1" or "ce"."""
     @property
     def sent_ns(self) -> int | None:
-        """Send time on the sender clock, if packets carry it. Only differences are meaningful."""
+        """Send time on the sender clock; None unless packets carry it, as with "sender_clock" in `needs`.
+
+        Only differences are meaningful.
+        """
     @property
     def rtt_ns(self) -> int | None:
-        """Round-trip time measured by the sender, if packets carry it."""
+        """Round-trip time measured by the sender; None unless packets carry it, as with "round_trip"."""
     @property
     def own(self) -> bytes:
         """Bytes that `on_send` of the sender half returned."""
@@ -190,13 +193,13 @@ class Waiting:
         """Priority: 0 is sent before 1, and 1 before 2."""
     @property
     def created_ns(self) -> int:
-        """Time at which the application wrote the packet."""
+        """Time at which the application wrote the packet, in ns on the sender clock."""
     @property
     def expires_ns(self) -> int | None:
-        """Time after which the packet is useless to the receiver, or None."""
+        """Time after which the packet is useless to the receiver, in ns on the sender clock, or None."""
     @property
     def ends_frame(self) -> bool:
-        """Whether the packet is the last one of its frame."""
+        """Whether the packet is the last one of its media frame; true if the source has no frames."""
 
 @final
 class Record:
@@ -297,10 +300,10 @@ class ResultTable:
 
 @final
 class Identity:
-    """Certificate and private key of an end of connections.
+    """Certificate and private key of a client or of a listener.
 
-    Peers know an end by the fingerprint of its certificate. An identity is lost at the end of the
-    program unless its `pem` is stored.
+    Peers authenticate it by the fingerprint of the certificate. An identity is lost at the end of
+    the program unless its `pem` is stored.
     """
 
     def __new__(cls, pem: str) -> Identity:
@@ -319,7 +322,10 @@ class Identity:
         """
     @property
     def fingerprint(self) -> str:
-        """Fingerprint by which peers know this identity, such as `sha-256 3C:5A:..`."""
+        """Fingerprint of the certificate, by which peers authenticate this identity.
+
+        Such as `sha-256 3C:5A:..`.
+        """
 
 @final
 class Options:

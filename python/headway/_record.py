@@ -56,7 +56,7 @@ class Record:
         return cls._of(_native.Record.load(folder), os.fspath(folder))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the folder that `headway run` writes, which can be cited, drawn and run again.
+        """Writes a folder as `headway run` does, which can be drawn and run again.
 
         The folder must be new or empty, or hold a record, which is overwritten.
         """
@@ -81,7 +81,7 @@ class Record:
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached its end."""
+        """Whether the run reached the end of its scenario."""
         return bool(self.summary["complete"])
 
     @property
@@ -91,9 +91,11 @@ class Record:
 
     @property
     def timing(self) -> dict[str, float]:
-        """Duration of the run: wall_s, simulated_s, speed, packet_hops_per_s, events.
+        """Speed of the run: wall_s, simulated_s, speed, packet_hops_per_s, events.
 
-        Depends on the machine.
+        `speed` is simulated time divided by wall-clock time, `packet_hops_per_s` is per second of
+        wall-clock time, `events` is the number of simulator events. The values depend on the
+        machine, except `simulated_s` and `events`.
         """
         return dict(json.loads(self._inner.timing_json))
 
@@ -112,7 +114,7 @@ class Record:
 
     @property
     def series(self) -> Table:
-        """Samples over time: time_ns, entity (a flow or a direction of a link), metric, value.
+        """Samples over simulated time: time_ns, entity (a flow or a direction of a link), metric, value.
 
         The table is empty if the scenario records no series.
         """
@@ -140,7 +142,10 @@ class Record:
 
     @property
     def traces(self) -> dict[str, bytes]:
-        """The bytes of each requested trace, by format."""
+        """The bytes of each trace that `Scenario.run` was asked for, by format.
+
+        Empty for a loaded record.
+        """
         return self._inner.traces
 
     def samples(self, metric: str) -> dict[str, tuple[list[float], list[float]]]:

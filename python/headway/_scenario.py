@@ -187,16 +187,18 @@ class Scenario(Checked):
 
         The run releases Python's global lock, so that runs in several threads use one core each.
 
-        `progress` is True for a line on stderr, or a function. It is called with the simulated time
-        in s, the duration in s and the number of packet hops so far, about ten times a second and
-        at the end. An exception that it raises stops the run. `trace` is "ns2", "nam", "pcapng",
-        "packets" or "perfetto", or a list of them; the bytes are in `Record.traces`.
+        `progress` is True for a line on stderr, or a function. The function is called with the
+        simulated time in s, the duration of the scenario in s and the number of packet hops so far,
+        about ten times per second of wall-clock time and at the end. An exception that it raises
+        stops the run. `trace` is "ns2", "nam", "pcapng", "packets" or "perfetto", or a list of
+        them; the bytes are in `Record.traces`.
 
         `controllers` assigns rate controllers written in Python to flows by name; `*` matches any
-        characters. The transport of such a flow is a bare agent of any kind, or DCCP with a CCID
-        for experiments. `queues` assigns send queues written in Python in the same way; the keys
-        `limit` and `travel` of the scenario apply to them. A run with either argument shares one
-        core with all other Python threads.
+        characters. The transport of such a flow is one with a rate controller, such as `udpm` or
+        `tfrc`, or DCCP with a CCID for experiments; the Python controller replaces its controller.
+        `queues` assigns classes of send queues written in Python in the same way; the keys `limit`
+        and `travel` of the flow's send queue in the scenario apply to them. A run with either
+        argument does not release the lock, and so shares one core with all other Python threads.
 
         Raises KeyboardInterrupt at Ctrl-C and RunError if the run cannot continue. `Record.of`
         returns the partial record for both.

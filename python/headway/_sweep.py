@@ -85,9 +85,10 @@ class ResultTable:
         return self.metrics.index(metric) if isinstance(metric, str) else metric
 
     def against(self, value: str, *, paired: bool = False) -> ResultTable:
-        """Returns the results with differences to one value of a key, such as `"queue=red"`.
+        """Returns the results with differences from a baseline: one value of a key, as `"queue=red"`.
 
-        Intervals of the differences are computed by Welch's method, or paired by seed.
+        A difference is the metric minus that of the baseline. With `paired`, its interval is that
+        of runs with equal seeds; otherwise it is Welch's.
         """
         return ResultTable(self._inner.against(value, paired))
 
@@ -118,11 +119,12 @@ class ResultTable:
         ax: Axes | None = None,
         **style: Unpack[Style],
     ) -> Figure | Axes:
-        """Draws a metric over a key, or over the seeds if `over` is None.
+        """Draws a metric over the varied key `over`; if it is None, all seeds at one place.
 
-        - `by`: a key with a line, box or row for each value. Other varied keys are averaged for each
-          seed, so that intervals are over seeds only.
-        - `kind`: "lines" (means with intervals), "boxes", "cdf", or "heat-map" (needs `by`).
+        - `by`: a varied key with a line, box or row for each value. For each seed, the metric is
+          first averaged over the values of all other varied keys. So intervals are over seeds only.
+        - `kind`: "lines" (means with intervals), "boxes", "cdf" (distribution over the seeds, with
+          the metric on the horizontal axis), or "heat-map" (needs `by`).
         - `ax`: axes of matplotlib, to which means with intervals are added. They are returned.
         - The other arguments are those of `headway.plot`.
         """
@@ -301,25 +303,29 @@ def sweep(
     - `vary`: keys as in `Scenario.set`, each with a list of values or with a range such as
       `{"from": "1ms", "to": "9ms", "steps": 5}`. They replace the same keys in `[vary]` of the
       scenario.
-    - `seeds`: the number of seeds, starting at 1, or a list of seeds.
-    - `metrics`: expressions as in `Record.metric`, by name.
+    - `seeds`: the number of seeds, starting at 1, or a list of seeds. By default those of `[vary]`
+      in the scenario, or else only the seed of the scenario.
+    - `metrics`: expressions as in `Record.metric`, by name. By default rates, losses, delays and
+      shares on time of the flows, and Jain's index.
     - `controllers`, `queues`: rate controllers and send queues in Python, as in `Scenario.run`. Each
       of the `jobs` is then a process. Finished runs are reused until the source of a module with one
       of these classes changes. Classes of a notebook or of the main module need cloudpickle.
-    - `out`: the folder of the dataset; `out/NAME-sweep` by default.
-    - `jobs`: the number of threads; one per core by default.
+    - `out`: the folder of the dataset; `out/NAME-sweep` by default, with the name of the scenario.
+    - `jobs`: the number of threads, or of processes with `controllers` or `queues`; one per core by
+      default. It has no effect with `cluster`.
     - `cluster`: the address of a Dask cluster or a `distributed.Client`, to run on the cluster
       instead of threads.
-    - `precision`: a share of the mean, such as 0.05 or "5%". Seeds are added until each interval is
-      narrower. A metric that is equal in all runs has no interval; it is reported after 10 seeds.
-    - `max_seeds`: the maximum number of seeds with `precision`, 1000 by default. It cannot be below
-      the initial number.
+    - `precision`: a share of the mean, such as 0.05 or "5%". Seeds are added to a combination until
+      half the width of each 95 % interval is at most this share, or until `max_seeds`. A metric
+      that is equal in all runs has no interval; it is reported after 10 seeds.
+    - `max_seeds`: the maximum number of seeds with `precision`; by default 1000, or the initial
+      number if that is larger. It cannot be below the initial number.
     - `again`: whether to run all combinations again. By default, complete and undamaged runs of the
       same sweep in `out` are reused.
-    - `progress`: a function that is called with the number of finished runs and the number of runs
-      to do.
+    - `progress`: a function that is called with the number of runs that this call has finished and
+      the number that it has to do. With `precision` both start again when seeds are added.
 
-    Ctrl-C keeps the finished runs; the same call continues from there.
+    After Ctrl-C the finished runs are kept, and a repeated call runs only the missing ones.
     """
     from ._scenario import Scenario
 

@@ -1,4 +1,4 @@
-"""Runs of a sweep in processes of their own, since algorithms in Python share one core in a process.
+"""Runs of a sweep in separate processes, since algorithms in Python share one core in a process.
 
 A worker is a Python that runs `serve`. It receives the sweep and then the runs on standard input,
 and answers with their summaries on standard output.

@@ -24,7 +24,7 @@ the interval. The weights are `delay_weight` and `loss_weight`. This is the line
 A packet is lost when reports acknowledge three later packets without it (RFC 4341, section 5.1).
 Packets in flight are not counted as lost.
 
-An episode ends (`truncated`) with the scenario. The last interval can be shorter than the others;
+An episode ends (`truncated`) with the duration of the scenario. The last interval can be shorter than the others;
 it also has a reward and `info`. `RateEnv.record` is then the `Record` of the episode. Equal seeds
 and actions give equal episodes. Without a seed, each episode draws a new one. `info` has the values
 of the interval in SI units.
@@ -183,9 +183,11 @@ class RateEnv(gymnasium.Env[Any, Any]):
         delay_weight: float = 10.0,
         loss_weight: float = 5.0,
     ) -> None:
-        """`flow` sends at the rate of the agent; by default it is the first flow.
+        """`flow` sends at the rate of the agent; by default it is the first flow of the scenario.
 
-        Other flows compete with it.
+        Its transport needs a rate controller, such as `udpm`, which the agent replaces. Other flows
+        compete with it. `interval_s` is the simulated time of a step, `rates_bps` the lowest and
+        the highest rate, `first_rate_bps` the rate of the first interval.
         """
         self.scenario = scenario or Scenario.from_toml(DEFAULT)
         self.flow = flow or self.scenario.flows[0]
@@ -203,7 +205,7 @@ class RateEnv(gymnasium.Env[Any, Any]):
         self._thread: threading.Thread | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Starts an episode. The first interval runs at `first_rate_bps`."""
+        """Starts an episode and runs its first interval, at `first_rate_bps`."""
         super().reset(seed=seed)
         self._stop()
         self.record = None
@@ -218,7 +220,7 @@ class RateEnv(gymnasium.Env[Any, Any]):
         return self._observation(measured), dict(measured)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - defined by the agent
-        """Runs one interval at the new rate."""
+        """Runs one interval of simulated time at the rate that `action` sets."""
         if self._thread is None:
             raise ValueError("no episode is running; call reset()")
         self._actions.put(float(np.clip(np.asarray(action, dtype=np.float64).reshape(-1)[0], -1.0, 1.0)))

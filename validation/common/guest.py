@@ -1,6 +1,6 @@
 """A small machine that boots Debian's Linux 6.1 in qemu, in virtual time: no root, no KVM.
 
-With `-icount sleep=off` an instruction takes 2 ns, and an idle guest skips to its next timer. So the load of the host does not disturb
+With `-icount sleep=off` an instruction takes 2 ns of virtual time, and an idle guest skips to its next timer. So the load of the host does not disturb
 the clock of the guest, and waiting takes no time.
 """
 

@@ -21,7 +21,7 @@
 // As a timeout: no timeout. As a lifetime: the datagram does not expire.
 #define HEADWAY_UNLIMITED UINT64_MAX
 
-// Size of a fingerprint with its zero byte.
+// Size of the text of a fingerprint with its zero byte, in bytes.
 #define HEADWAY_FINGERPRINT_SIZE 104
 
 // Return code of a function.
@@ -42,7 +42,7 @@ enum HeadwayCode
   HEADWAY_CODE_TOO_LARGE = 4,
   // The caller's buffer is too small.
   HEADWAY_CODE_BUFFER_TOO_SMALL = 5,
-  // The connection or the socket is closed.
+  // The connection or the socket is closed, or the connection has no statistics yet.
   HEADWAY_CODE_CLOSED = 6,
   // The operating system refused the operation.
   HEADWAY_CODE_SYSTEM = 7,
@@ -65,15 +65,16 @@ enum HeadwayEventKind
  {
   // An event of a newer version of the library.
   HEADWAY_EVENT_KIND_OTHER = 0,
-  // The connection is established at both ends.
+  // The connection is established. At a client: the server has answered.
   HEADWAY_EVENT_KIND_CONNECTED = 1,
-  // `fate` is the outcome of the datagram with this `number`. A datagram that is sent has a second event.
+  // `fate` is what happened to the datagram with this `number`. A datagram has one event for each transmission
+  // (`Sent`), and a last one with its outcome.
   HEADWAY_EVENT_KIND_DATAGRAM = 2,
   // An encoder should produce `rate` from now on.
   HEADWAY_EVENT_KIND_RATE = 3,
-  // The controller has discrete rates. The peer announced the one with the index `number`, `rate`.
+  // The controller has discrete rates, and the peer announced another one: index `number`, value `rate`.
   HEADWAY_EVENT_KIND_SCALE = 4,
-  // The largest datagram has `largest` bytes from now on.
+  // The largest datagram that fits into one packet has `largest` bytes from now on.
   HEADWAY_EVENT_KIND_LARGEST = 5,
   // The peer's program no longer reads, so no more data is sent.
   HEADWAY_EVENT_KIND_PEER_NOT_LISTENING = 6,
@@ -94,7 +95,7 @@ enum HeadwayFate
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // The event has no datagram, or the outcome is one of a newer version of the library.
+  // The event is about no datagram, or the outcome is one of a newer version of the library.
   HEADWAY_FATE_NONE = 0,
   // The datagram was sent. A later event reports whether it arrived.
   HEADWAY_FATE_SENT = 1,
@@ -104,15 +105,15 @@ enum HeadwayFate
   HEADWAY_FATE_LOST = 3,
   // The peer received the datagram, and its program did not read it in time.
   HEADWAY_FATE_DROPPED = 4,
-  // The datagram would have arrived after its lifetime and was not sent.
+  // The datagram would have arrived after its lifetime. It was not sent, or not sent again after a loss.
   HEADWAY_FATE_EXPIRED = 5,
-  // The send queue was full and refused the datagram.
+  // The send queue was full and refused the datagram: a new one, or one that was lost and should be sent again.
   HEADWAY_FATE_REFUSED = 6,
   // The send queue was full and discarded the datagram for another one.
   HEADWAY_FATE_PUSHED_OUT = 7,
-  // The datagram was sent, and its outcome is unknown.
+  // The datagram was sent, but no report of the peer shows whether it arrived.
   HEADWAY_FATE_UNKNOWN = 8,
-  // The connection was closed before the datagram was sent.
+  // The connection was closed while the datagram was in the send queue.
   HEADWAY_FATE_WITHDRAWN = 9,
 };
 #ifndef __cplusplus
@@ -145,7 +146,7 @@ enum HeadwayReason
   HEADWAY_REASON_BREAKER = 6,
   // The secure session failed or ended. A fingerprint may be wrong.
   HEADWAY_REASON_SECURITY = 7,
-  // The connection could not be opened.
+  // The connection could not be opened: too many connections, no free port, or an invalid option.
   HEADWAY_REASON_REFUSED = 8,
   // The socket failed.
   HEADWAY_REASON_SOCKET = 9,
@@ -194,22 +195,23 @@ typedef struct HeadwayEndpoint HeadwayEndpoint;
 // Options of an endpoint and its connections. One thread at a time may use them.
 typedef struct HeadwayOptions HeadwayOptions;
 
-// Event of a connection. Set `size` to `sizeof(HeadwayEvent)` before the call; fields that the kind of the event does
-// not have are 0.
+// Event of a connection. Set `size` to `sizeof(HeadwayEvent)` before a call of `headway_next_event`. Fields that the
+// kind of the event does not have are 0.
 typedef struct {
   // Size of the structure of the caller, in bytes. The library sets it to the bytes that it wrote.
   size_t size;
-  // Kind of the event.
+  // Kind of the event, which determines the fields that have a value.
   HeadwayEventKind kind;
-  // Outcome of a datagram.
+  // Transmission or outcome of the datagram.
   HeadwayFate fate;
   // Reason why the connection is closed.
   HeadwayReason reason;
   // Reserved, 0.
   int32_t reserved;
-  // Number of the datagram, which `headway_send` returned, or index of the discrete rate.
+  // Number of the datagram, which `headway_send` wrote, or index of the discrete rate, from 0 for the lowest.
   uint64_t number;
-  // Lateness that the send queue expected for a datagram that it discarded, in us.
+  // Time after the end of its lifetime at which the send queue expected a discarded datagram to arrive, in us; 0 if
+  // it could still have arrived in time.
   uint64_t lateness_us;
   // Rate, in bit/s.
   uint64_t rate;
@@ -217,33 +219,34 @@ typedef struct {
   uint64_t largest;
 } HeadwayEvent;
 
-// Statistics of a connection. Set `size` to `sizeof(HeadwayStatistics)` before the call. Counters start at 0.
+// Statistics of a connection. Set `size` to `sizeof(HeadwayStatistics)` before a call of `headway_statistics`.
+// Counters start at 0.
 typedef struct {
   // Size of the structure of the caller, in bytes. The library sets it to the bytes that it wrote.
   size_t size;
   // Smoothed round-trip time, in us; 0 before it is measured.
   uint64_t rtt_us;
-  // Rate that an encoder should produce, in bit/s; 0 before the first report of the peer.
+  // Rate that an encoder should produce, in bit/s; 0 before the connection is established.
   uint64_t encoder_rate;
-  // Bytes of the datagrams in the send queue.
+  // Bytes of the datagrams in the send queue, without headers.
   uint64_t queued_bytes;
-  // Datagrams sent.
+  // Datagrams sent; a datagram that is sent again counts again.
   uint64_t sent_datagrams;
-  // Bytes of the datagrams sent.
+  // Bytes of the datagrams sent, without headers.
   uint64_t sent_bytes;
-  // Packets sent and lost.
+  // Packets sent that the peer reported as lost.
   uint64_t lost_packets;
-  // Packets sent and marked by the network (Congestion Experienced).
+  // Packets sent that the peer reported as marked by the network (ECN Congestion Experienced).
   uint64_t marked_packets;
-  // Packets sent up to the newest one that the peer acknowledged, including lost ones.
+  // Packets sent up to the newest one that the peer acknowledged, with or without data, including lost ones.
   uint64_t acknowledged_packets;
-  // Datagrams received.
+  // Datagrams received, including `unread_datagrams`.
   uint64_t received_datagrams;
-  // Bytes of the datagrams received.
+  // Bytes of the datagrams received, without headers.
   uint64_t received_bytes;
-  // Packets of the peer that have not arrived and may have carried datagrams.
+  // Packets of the peer before the newest one received that have not arrived and may have carried datagrams.
   uint64_t missing_datagrams;
-  // Datagrams received and dropped, since this program did not read in time.
+  // Datagrams received and then dropped, because this program did not read in time.
   uint64_t unread_datagrams;
 } HeadwayStatistics;
 
@@ -254,7 +257,7 @@ extern "C" {
 // Returns the version of the library, such as "0.1.0". The text is static.
 const char *headway_version(void);
 
-// Returns a sentence on the last error of a function of this library in the calling thread, or an empty text. The
+// Returns a sentence about the last error of a function of this library in the calling thread, or an empty text. The
 // library owns the text. It is valid until the next call of a function of this library in the same thread.
 const char *headway_last_error(void);
 
@@ -275,11 +278,11 @@ void headway_options_free(HeadwayOptions *options);
 
 // Selects the rate controller of both directions by its name in scenarios. The default is "tfrc-filtered" or, if the
 // peer does not accept it, "tfrc", "tcp-like" or "tfrc-sp". All others are experimental, and both ends must select the
-// same.
+// same. Controllers that need options beyond their name are refused.
 HeadwayCode headway_options_set_controller(HeadwayOptions *options,
                                            const char *name);
 
-// Selects the send queue by its name in scenarios, such as "sfdps2" (the default) or "sure-first".
+// Selects the send queue by its name in scenarios, such as "sfdps2". The default is "sure-first".
 HeadwayCode headway_options_set_send_queue(HeadwayOptions *options, const char *name);
 
 // Sets the identity to the first certificate and the first private key (P-256 or P-384) of a text in PEM, such as the
@@ -292,8 +295,8 @@ HeadwayCode headway_options_set_identity(HeadwayOptions *options,
 HeadwayCode headway_options_set_port(HeadwayOptions *options,
                                      uint16_t port);
 
-// Trusts the peer with this fingerprint, such as "sha-256 AB:CD:..". From the first call on, only peers with one of
-// the fingerprints are accepted. A server then requests certificates from its clients.
+// Trusts the peer with this fingerprint, such as "sha-256 AB:CD:..". Several calls add several fingerprints. From the
+// first call on, only peers with one of them are accepted. A server then requests certificates from its clients.
 HeadwayCode headway_options_trust(HeadwayOptions *options,
                                   const char *fingerprint);
 
@@ -317,36 +320,38 @@ HeadwayCode headway_listen(const HeadwayOptions *options,
                            const char *address,
                            HeadwayEndpoint **endpoint);
 
-// Frees an endpoint and closes connections that were not accepted. Connections of the program continue. Null is
-// ignored. No other thread may use the endpoint.
+// Frees an endpoint and closes connections of clients that the program has not accepted. Connections that the program
+// has opened or accepted continue. Null is ignored. No other thread may use the endpoint.
 void headway_endpoint_free(HeadwayEndpoint *endpoint);
 
-// Writes the UDP port of the endpoint.
+// Writes the local UDP port of the endpoint.
 HeadwayCode headway_endpoint_port(const HeadwayEndpoint *endpoint, uint16_t *port);
 
 // Connects to a server at `address`, HOST:PORT, and returns without waiting for it. Datagrams sent on the connection
-// wait until it is established. A name of a host is looked up before, which may take seconds. The caller owns the
+// wait until it is established. The name of a host is first looked up, which may take seconds. The caller owns the
 // connection and frees it with `headway_close`.
 HeadwayCode headway_connect(const HeadwayEndpoint *endpoint,
                             const char *address,
                             HeadwayConnection **connection);
 
-// Waits for a client, for at most `timeout_us` us or `HEADWAY_UNLIMITED`. Without one, returns `HEADWAY_CODE_TIMEOUT`
-// and writes no connection. The caller owns the connection and frees it with `headway_close`.
+// Waits until a client has connected, for at most `timeout_us` us or `HEADWAY_UNLIMITED`. If there is none, returns
+// `HEADWAY_CODE_TIMEOUT` and writes no connection. The caller owns the connection and frees it with `headway_close`.
 HeadwayCode headway_accept(const HeadwayEndpoint *endpoint,
                            uint64_t timeout_us,
                            HeadwayConnection **connection);
 
-// Waits until the connection is established at both ends, or has failed, which takes at most some ten seconds.
+// Waits until the connection is established (at a client: until the server has answered) or has failed. If the server
+// does not answer, it fails after about ten seconds.
 HeadwayCode headway_connected(const HeadwayConnection *connection);
 
 // Queues a datagram and returns without waiting. The library copies the `length` bytes at `payload`. `kind` is a
 // `HeadwayKind`. Priority 0 is sent before 1, and 1 before 2. The default send queue drops a datagram that would
-// arrive more than `lifetime_us` us after this call; with `HEADWAY_UNLIMITED` it does not expire.
+// arrive more than `lifetime_us` us after this call; if all queued datagrams would be late, it sends the one that
+// expires last. With `HEADWAY_UNLIMITED` a datagram does not expire.
 //
-// Writes the number of the datagram in events, counted from 0, unless `number` is null. A full send queue is not an
-// error: an event reports which datagram it discarded.
-// `payload` is the address of `length` bytes, or null if `length` is 0.
+// Writes the number by which events refer to the datagram, counted from 0, unless `number` is null. A full send queue
+// is not an error: an event reports which datagram it discarded. `payload` is the address of `length` bytes, or null
+// if `length` is 0.
 HeadwayCode headway_send(const HeadwayConnection *connection,
                          const uint8_t *payload,
                          size_t length,
@@ -368,13 +373,13 @@ HeadwayCode headway_receive(const HeadwayConnection *connection,
                             size_t *length);
 
 // Waits for an event, for at most `timeout_us` us or `HEADWAY_UNLIMITED`, and writes it. The caller sets `event->size`
-// before. At most 1024 unread events are kept: the newest. After the last event, returns `HEADWAY_CODE_CLOSED`.
-// Without an event, its fields are set to 0.
+// before. At most 1024 unread events are kept: the newest. After the last event, returns `HEADWAY_CODE_CLOSED`. If
+// there is no event, all fields of `event` except `size` are set to 0.
 HeadwayCode headway_next_event(const HeadwayConnection *connection,
                                uint64_t timeout_us,
                                HeadwayEvent *event);
 
-// Writes the rate that an encoder should produce now, in bit/s; 0 before the first report of the peer.
+// Writes the rate that an encoder should produce now, in bit/s; 0 before the connection is established.
 HeadwayCode headway_encoder_rate(const HeadwayConnection *connection,
                                  uint64_t *rate);
 
@@ -383,8 +388,8 @@ HeadwayCode headway_encoder_rate(const HeadwayConnection *connection,
 HeadwayCode headway_largest(const HeadwayConnection *connection,
                             size_t *largest);
 
-// Writes the statistics of the connection. The caller sets `statistics->size` before. A closed connection has none:
-// returns `HEADWAY_CODE_CLOSED`.
+// Writes the statistics of the connection. The caller sets `statistics->size` before. A closed connection, and one
+// whose DTLS session is not established yet, has none: returns `HEADWAY_CODE_CLOSED`.
 HeadwayCode headway_statistics(const HeadwayConnection *connection,
                                HeadwayStatistics *statistics);
 
@@ -393,8 +398,8 @@ HeadwayCode headway_statistics(const HeadwayConnection *connection,
 HeadwayCode headway_start_close(const HeadwayConnection *connection);
 
 // Closes the connection and frees it. Queued datagrams are sent for up to one second; the call waits at most two
-// seconds for the end. Writes the reason of the end unless `reason` is null. A null connection is ignored. No other
-// thread may use the connection.
+// seconds until the connection is closed. Writes the reason why it is closed unless `reason` is null. A null
+// connection is ignored. No other thread may use the connection.
 void headway_close(HeadwayConnection *connection,
                    HeadwayReason *reason);
 

@@ -88,7 +88,7 @@ impl HeadwayConnection {
         }
     }
 
-    /// Returns the rate that an encoder should produce, in bit/s; 0 before the first report.
+    /// Returns the rate that an encoder should produce, in bit/s; 0 before the connection is established.
     pub(crate) fn encoder_rate(&self) -> u64 {
         self.connection.encoding_rate().map_or(0, |rate| rate.bits_per_second())
     }

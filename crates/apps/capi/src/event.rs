@@ -9,15 +9,16 @@ pub enum HeadwayEventKind {
     /// An event of a newer version of the library.
     #[default]
     Other = 0,
-    /// The connection is established at both ends.
+    /// The connection is established. At a client: the server has answered.
     Connected = 1,
-    /// `fate` is the outcome of the datagram with this `number`. A datagram that is sent has a second event.
+    /// `fate` is what happened to the datagram with this `number`. A datagram has one event for each transmission
+    /// (`Sent`), and a last one with its outcome.
     Datagram = 2,
     /// An encoder should produce `rate` from now on.
     Rate = 3,
-    /// The controller has discrete rates. The peer announced the one with the index `number`, `rate`.
+    /// The controller has discrete rates, and the peer announced another one: index `number`, value `rate`.
     Scale = 4,
-    /// The largest datagram has `largest` bytes from now on.
+    /// The largest datagram that fits into one packet has `largest` bytes from now on.
     Largest = 5,
     /// The peer's program no longer reads, so no more data is sent.
     PeerNotListening = 6,
@@ -29,7 +30,7 @@ pub enum HeadwayEventKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(i32)]
 pub enum HeadwayFate {
-    /// The event has no datagram, or the outcome is one of a newer version of the library.
+    /// The event is about no datagram, or the outcome is one of a newer version of the library.
     #[default]
     None = 0,
     /// The datagram was sent. A later event reports whether it arrived.
@@ -40,15 +41,15 @@ pub enum HeadwayFate {
     Lost = 3,
     /// The peer received the datagram, and its program did not read it in time.
     Dropped = 4,
-    /// The datagram would have arrived after its lifetime and was not sent.
+    /// The datagram would have arrived after its lifetime. It was not sent, or not sent again after a loss.
     Expired = 5,
-    /// The send queue was full and refused the datagram.
+    /// The send queue was full and refused the datagram: a new one, or one that was lost and should be sent again.
     Refused = 6,
     /// The send queue was full and discarded the datagram for another one.
     PushedOut = 7,
-    /// The datagram was sent, and its outcome is unknown.
+    /// The datagram was sent, but no report of the peer shows whether it arrived.
     Unknown = 8,
-    /// The connection was closed before the datagram was sent.
+    /// The connection was closed while the datagram was in the send queue.
     Withdrawn = 9,
 }
 
@@ -73,30 +74,31 @@ pub enum HeadwayReason {
     Breaker = 6,
     /// The secure session failed or ended. A fingerprint may be wrong.
     Security = 7,
-    /// The connection could not be opened.
+    /// The connection could not be opened: too many connections, no free port, or an invalid option.
     Refused = 8,
     /// The socket failed.
     Socket = 9,
 }
 
-/// Event of a connection. Set `size` to `sizeof(HeadwayEvent)` before the call; fields that the kind of the event does
-/// not have are 0.
+/// Event of a connection. Set `size` to `sizeof(HeadwayEvent)` before a call of `headway_next_event`. Fields that the
+/// kind of the event does not have are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct HeadwayEvent {
     /// Size of the structure of the caller, in bytes. The library sets it to the bytes that it wrote.
     pub size: usize,
-    /// Kind of the event.
+    /// Kind of the event, which determines the fields that have a value.
     pub kind: HeadwayEventKind,
-    /// Outcome of a datagram.
+    /// Transmission or outcome of the datagram.
     pub fate: HeadwayFate,
     /// Reason why the connection is closed.
     pub reason: HeadwayReason,
     /// Reserved, 0.
     pub reserved: i32,
-    /// Number of the datagram, which `headway_send` returned, or index of the discrete rate.
+    /// Number of the datagram, which `headway_send` wrote, or index of the discrete rate, from 0 for the lowest.
     pub number: u64,
-    /// Lateness that the send queue expected for a datagram that it discarded, in us.
+    /// Time after the end of its lifetime at which the send queue expected a discarded datagram to arrive, in us; 0 if
+    /// it could still have arrived in time.
     pub lateness_us: u64,
     /// Rate, in bit/s.
     pub rate: u64,

@@ -22,7 +22,7 @@ pub enum HeadwayCode {
     TooLarge = 4,
     /// The caller's buffer is too small.
     BufferTooSmall = 5,
-    /// The connection or the socket is closed.
+    /// The connection or the socket is closed, or the connection has no statistics yet.
     Closed = 6,
     /// The operating system refused the operation.
     System = 7,

@@ -2,7 +2,8 @@
 
 use headway_net::Connection;
 
-/// Statistics of a connection. Set `size` to `sizeof(HeadwayStatistics)` before the call. Counters start at 0.
+/// Statistics of a connection. Set `size` to `sizeof(HeadwayStatistics)` before a call of `headway_statistics`.
+/// Counters start at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct HeadwayStatistics {
@@ -10,27 +11,27 @@ pub struct HeadwayStatistics {
     pub size: usize,
     /// Smoothed round-trip time, in us; 0 before it is measured.
     pub rtt_us: u64,
-    /// Rate that an encoder should produce, in bit/s; 0 before the first report of the peer.
+    /// Rate that an encoder should produce, in bit/s; 0 before the connection is established.
     pub encoder_rate: u64,
-    /// Bytes of the datagrams in the send queue.
+    /// Bytes of the datagrams in the send queue, without headers.
     pub queued_bytes: u64,
-    /// Datagrams sent.
+    /// Datagrams sent; a datagram that is sent again counts again.
     pub sent_datagrams: u64,
-    /// Bytes of the datagrams sent.
+    /// Bytes of the datagrams sent, without headers.
     pub sent_bytes: u64,
-    /// Packets sent and lost.
+    /// Packets sent that the peer reported as lost.
     pub lost_packets: u64,
-    /// Packets sent and marked by the network (Congestion Experienced).
+    /// Packets sent that the peer reported as marked by the network (ECN Congestion Experienced).
     pub marked_packets: u64,
-    /// Packets sent up to the newest one that the peer acknowledged, including lost ones.
+    /// Packets sent up to the newest one that the peer acknowledged, with or without data, including lost ones.
     pub acknowledged_packets: u64,
-    /// Datagrams received.
+    /// Datagrams received, including `unread_datagrams`.
     pub received_datagrams: u64,
-    /// Bytes of the datagrams received.
+    /// Bytes of the datagrams received, without headers.
     pub received_bytes: u64,
-    /// Packets of the peer that have not arrived and may have carried datagrams.
+    /// Packets of the peer before the newest one received that have not arrived and may have carried datagrams.
     pub missing_datagrams: u64,
-    /// Datagrams received and dropped, since this program did not read in time.
+    /// Datagrams received and then dropped, because this program did not read in time.
     pub unread_datagrams: u64,
 }
 

@@ -32,28 +32,29 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario and write its record to a folder.
     Run(RunOptions),
-    /// Run a scenario with many seeds and parameter values; print a table with confidence intervals and write a
-    /// dataset.
+    /// Run a scenario with many seeds and parameter values; print a table of means with confidence intervals over the
+    /// seeds, and write a dataset.
     #[command(mut_args(|arg| if STYLE_OPTIONS.contains(&arg.get_id().as_str()) { arg.requires("plot") } else { arg }))]
     Sweep(SweepOptions),
     /// Run the test cases of a suite with several rate controllers, and compare the results with the ranges that the
     /// suite requires.
     Suite(SuiteOptions),
-    /// Draw charts of one or more records as SVG and PNG.
+    /// Draw charts of one or more records, or of the dataset of a sweep, as SVG, PNG and PDF.
     Plot(PlotOptions),
     /// Show records in the browser, as an animation and as charts. Runs until Ctrl-C.
     View(ViewOptions),
-    /// Write records and the viewer to a single HTML file.
+    /// Write records and the viewer (the page of `headway view`) to a single HTML file.
     Report(ReportOptions),
-    /// Compare send queues on a flow, with each other and with an upper bound on the packets that arrive on time.
+    /// Run a scenario with different send queues at one of its flows. Compare the shares of packets that arrive on time
+    /// with each other and with an upper bound for any send queue.
     Queues(QueuesOptions),
     /// Send a file, the datagrams of a program, or synthetic media to `headway recv`.
     Send(SendOptions),
     /// Receive datagrams from `headway send`. Runs until Ctrl-C.
     Recv(RecvOptions),
-    /// Tunnel the UDP traffic of other programs over a connection between two relays.
+    /// Tunnel the UDP traffic of other programs over a DCCP connection between two relays.
     Relay(RelayOptions),
-    /// Forward UDP datagrams between clients and a server over an emulated link. Runs until Ctrl-C.
+    /// Forward UDP datagrams between clients and a server over an emulated link, in both directions. Runs until Ctrl-C.
     #[cfg(target_os = "linux")]
     Proxy(ProxyOptions),
     /// Run a program behind an emulated link: in a network namespace whose only way out is the link.
@@ -85,11 +86,13 @@ https://github.com/headway-net/headway/blob/main/docs/src/SUMMARY.md";
 #[cfg(target_os = "linux")]
 const SHELL_HELP: &str = "\
 Shells nest: `headway shell --delay 20ms -- headway shell --rate 6Mbps -- COMMAND` adds two links. The exit status is that \
-of the command, or 125 if the emulator fails or the run is not valid. All processes of the command end with it.
+of the command, or 125 if the emulator fails or the run is not valid. When the command ends, all processes that it started \
+are killed.
 
-As root, programs reach the services of this machine at the gateway, 100.64.0.1 for the first shell. Without privileges, \
-where the kernel allows user namespaces, the gateway is in an empty network namespace: programs reach only the ports of \
---host-port there. Access to the outside would need a user-mode network such as passt, which terminates TCP connections.
+If `headway shell` runs as root, COMMAND reaches other hosts through address translation, and the services of this machine \
+at the gateway, the outer end of the link: 100.64.0.1 for the first shell. Without privileges, where the kernel allows user \
+namespaces, the gateway is in an empty network namespace: COMMAND reaches only the ports of --host-port, at the gateway. \
+Access to other hosts would need a user-mode network such as passt, which terminates TCP connections.
 
 The link carries IPv4 only.";
 
@@ -97,8 +100,8 @@ The link carries IPv4 only.";
 const LAB_HELP: &str = "\
 The key `program` of a flow is a shell command that runs at the flow's sending node. The command of the key `server` runs at \
 its receiving node. A flow with `transport = { kind = \"kernel-tcp\", congestion = \"bbr\" }` is a connection of the kernel's \
-TCP. All other flows are simulated. All packets share the links of the scenario. Each node with a program is a network \
-namespace, which reaches only the links of the scenario.
+TCP. All other flows are simulated. All packets share the links of the scenario. Each node with a program or an end of such \
+a TCP connection is a network namespace, which reaches only the links of the scenario.
 
 A scenario for a lab runs commands with the rights of the user: read it before you run it. The output of the programs is \
 in the folder `programs` of the record.

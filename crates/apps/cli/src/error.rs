@@ -22,10 +22,10 @@ pub(crate) enum Failure {
     /// Conflicting options.
     #[error("{0}")]
     Usage(String),
-    /// Invalid options of a sweep.
+    /// Invalid options of a sweep or of its charts.
     #[error("{0}")]
     Sweep(String),
-    /// Invalid suite, or one that the user stopped.
+    /// Invalid suite, or options that do not fit it.
     #[error("{0}")]
     Suite(String),
     /// Invalid comparison of send queues.

@@ -154,8 +154,8 @@ impl Session {
         self.with(py, |session| Ok(session.missing().into_iter().map(|task| (task.point, task.seed)).collect()))
     }
 
-    /// Runs the missing runs on threads of this machine. `progress` is called with the numbers of completed and of
-    /// all runs.
+    /// Runs the missing runs on threads of this machine. `progress` is called with the numbers of runs that this call has
+    /// completed and has to complete.
     #[expect(clippy::disallowed_methods, reason = "runs continue while Python is called")]
     fn run(&self, py: Python<'_>, jobs: Option<NonZeroUsize>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let mut session = self.lock().take().ok_or_else(closed)?;

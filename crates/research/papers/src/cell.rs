@@ -3,12 +3,12 @@
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::Deserialize;
 
-/// Profile: the extent of the runs of a paper's experiments.
+/// Extent of the runs of a paper's experiments (cells).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Enough runs to judge every claim of the paper.
+    /// The default profile: enough runs to judge every claim of the paper.
     Default,
-    /// More seeds, longer runs, and sweeps over parameters that the paper does not state.
+    /// The full profile: more seeds, longer runs, and sweeps over parameters that the paper does not state.
     Full,
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct Grid {
     /// Whether only the full profile runs the cells.
     #[serde(default)]
     full: bool,
-    /// Whether the run does not depend on the seed, so that one run is enough.
+    /// Whether the results do not depend on the seed, so that one run of the cell is enough.
     #[serde(default)]
     deterministic: bool,
 }
 
-/// A cell: an experiment of a paper, which is a scenario with some keys set.
+/// A cell: an experiment of a paper, which is a scenario with some keys set, run once for each seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Name of the cell, such as `droptail.tcp.3`.
@@ -75,7 +75,7 @@ pub struct Cell {
     pub(crate) set: Vec<String>,
     pub(crate) quick: Vec<String>,
     full: bool,
-    /// Whether the run does not depend on the seed, so that one run is enough.
+    /// Whether the results do not depend on the seed, so that one run of the cell is enough.
     pub deterministic: bool,
 }
 

@@ -10,36 +10,36 @@ use std::ops::Bound as Edge;
 /// Bound on a number that is computed from the runs. The whole 95 % confidence interval of the number must satisfy it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// At most `tolerance` away from `value`.
+    /// The number is at most `tolerance` away from `value`.
     Within {
         /// Expected value.
         value: f64,
-        /// Maximum distance from `value`, in the metric's unit.
+        /// Maximum distance of the number from `value`, in the metric's unit.
         tolerance: f64,
     },
-    /// At most `tolerance` times `value` away from it.
+    /// The number is at most `tolerance` times `value` away from `value`.
     WithinRatio {
         /// Expected value.
         value: f64,
         /// Tolerance as a fraction of `value`, such as 0.03.
         tolerance: f64,
     },
-    /// From `value / tolerance` to `value * tolerance`.
+    /// The number is from `value / tolerance` to `value * tolerance`.
     Factor {
         /// Expected value, above 0.
         value: f64,
         /// Maximum factor between the number and `value`, 1 or more.
         tolerance: f64,
     },
-    /// At most this value.
+    /// The number is at most this value.
     AtMost(f64),
-    /// At least this value.
+    /// The number is at least this value.
     AtLeast(f64),
-    /// Above this value.
+    /// The number is above this value.
     Above(f64),
-    /// Below this value.
+    /// The number is below this value.
     Below(f64),
-    /// From the first value to the second, both inclusive.
+    /// The number is from the first value to the second, both inclusive.
     Between(f64, f64),
 }
 
@@ -82,7 +82,7 @@ impl Bound {
         is_from(high, from) && is_to(low, to)
     }
 
-    /// Returns whether every number from `low` to `high` satisfies the bound.
+    /// Returns whether every number of an interval, from `low` to `high`, satisfies the bound.
     #[must_use]
     pub fn holds(&self, (low, high): (f64, f64)) -> bool {
         let [from, to] = self.ends();
@@ -158,7 +158,7 @@ pub(crate) struct Written {
 /// A number computed from the runs of a paper, and the bound that it must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Name of the metric of the runs.
+    /// Name of the metric whose values in the cells are reduced to the number.
     pub metric: String,
     /// Names of the cells (experiments) whose values are reduced to the number.
     pub cells: Vec<String>,

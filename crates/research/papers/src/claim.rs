@@ -28,7 +28,7 @@ impl Class {
     }
 }
 
-/// Kind of claim.
+/// Kind of a claim of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -42,14 +42,14 @@ pub enum Kind {
     Shape,
     /// The claim states a rule or a formula.
     Definition,
-    /// A setting of the experiments. It is read back from the runs and is not a result.
+    /// The claim states a setting of the experiments, which is read back from the runs and is not a result.
     Input,
 }
 
 /// A claim of a paper, with the checks that decide whether the runs reproduce it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Stable ID of the claim.
+    /// ID of the claim, such as `lan.fig3.a`, which does not change.
     pub id: String,
     /// Whether the paper states enough to replicate the claim.
     pub class: Class,
@@ -63,21 +63,22 @@ pub struct Claim {
     pub paper: Option<f64>,
     /// Cell (experiment) for which tables show the paper's number; `None` for the cell of the first check.
     pub cell: Option<String>,
-    /// Checks that must all hold for the claim to be reproduced.
+    /// Checks, all of which must hold for the claim to be reproduced.
     pub checks: Vec<Check>,
-    /// Checks that must all hold for the trend to be reproduced.
+    /// Checks, all of which must hold for the trend of the claim to be reproduced.
     pub trend: Vec<Check>,
     /// Contradiction with physics or within the paper, because of which the claim cannot hold, and the checks that show
     /// it; `None` if there is none.
     pub explain: Option<Explain>,
-    /// Results under other assumptions, which do not affect the verdict; `None` if there are none.
+    /// Checks under assumptions other than the claim's, whose results do not affect the verdict; `None` if there are
+    /// none.
     pub additional: Option<Explain>,
-    /// Reading (interpretation of the paper) under which `checks` judge the claim; `None` if nothing is measured or the
-    /// paper has no readings.
+    /// Name of the reading (interpretation of the paper) under which `checks` judge the claim; `None` if nothing is
+    /// measured or the paper has no readings.
     pub reading: Option<String>,
-    /// Checks under each other reading that changes the claim.
+    /// Checks of the claim under each reading other than the first that changes them.
     pub readings: Vec<ReadingChecks>,
-    /// Tests of a definition or of an input, as `path::function`.
+    /// Tests in Headway's code that cover the claim, a definition or an input, as `path::function`.
     pub tests: Vec<String>,
     /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
@@ -121,15 +122,15 @@ impl Claim {
 pub struct ReadingChecks {
     /// Name of the reading (interpretation of the paper).
     pub reading: String,
-    /// Checks that must all hold for the claim to be reproduced.
+    /// Checks, all of which must hold under this reading for the claim to be reproduced.
     pub checks: Vec<Check>,
-    /// Checks that must all hold for the trend to be reproduced.
+    /// Checks, all of which must hold under this reading for the trend of the claim to be reproduced.
     pub trend: Vec<Check>,
     /// Contradiction with physics or within the paper, because of which the claim cannot hold, and the checks that show
     /// it; `None` if there is none.
     pub explain: Option<Explain>,
-    /// Results under other assumptions ([`Claim::additional`]), with only the checks that this reading changes. They do
-    /// not affect the verdict.
+    /// The checks under other assumptions ([`Claim::additional`]) that this reading changes. Their results do not
+    /// affect the verdict.
     pub additional: Option<Explain>,
 }
 
@@ -145,9 +146,9 @@ impl ReadingChecks {
 /// ([`Claim::additional`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explain {
-    /// The contradiction, or the other assumptions.
+    /// Description of the contradiction, or of the other assumptions.
     pub text: String,
-    /// Supporting checks. The first check of a contradiction gives the nearest feasible value.
+    /// Checks that support the text. The first check of a contradiction gives the nearest feasible value.
     pub checks: Vec<Check>,
 }
 

@@ -44,14 +44,14 @@ pub struct Claims {
     pub about: String,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Readings: interpretations of an ambiguous paper. Claims are judged under the first one unless a verdict names
-    /// another.
+    /// Readings: interpretations of an ambiguous paper. The verdict on a claim is that under the first reading;
+    /// verdicts under the others are listed separately.
     pub readings: Vec<Reading>,
     /// Cells (experiments) to run, in the order of the file.
     pub cells: Vec<Cell>,
     /// Claims, in the order of the file.
     pub claims: Vec<Claim>,
-    /// Metrics that are computed for each run.
+    /// Metrics that are computed for each run of a cell.
     pub metrics: Metrics,
     pub(crate) seeds: Seeds,
     pub(crate) tables: Vec<Table>,
@@ -173,7 +173,7 @@ impl Claims {
         })
     }
 
-    /// Returns the seeds with which `profile` runs `cell`.
+    /// Returns the seeds with which `profile` runs `cell`: 1 only, if the cell is deterministic.
     #[must_use]
     pub fn seeds(&self, cell: &Cell, profile: Profile) -> std::ops::RangeInclusive<u64> {
         1..=if cell.deterministic { 1 } else { self.seeds.of(profile) }
@@ -312,7 +312,7 @@ impl Names {
     }
 }
 
-/// Returns the samples over time, of a run of `cell`, that the paper's timelines (charts over time) show.
+/// Returns the samples over time that the paper's timelines (charts over time) show of a run of `cell`.
 #[must_use]
 pub fn trace(claims: &Claims, cell: &str, outcome: &Outcome<'_>) -> Traces {
     let lines = claims.timelines.iter().flat_map(|timeline| &timeline.lines).filter(|line| line.cell == cell);

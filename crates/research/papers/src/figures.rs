@@ -34,7 +34,7 @@ impl Source<'_> {
     }
 }
 
-/// Returns the charts that show at least one of the `cells`.
+/// Returns the charts of a paper that show at least one of the `cells` (experiments).
 ///
 /// # Errors
 /// If a pattern is invalid, which parsing of the claims excludes.

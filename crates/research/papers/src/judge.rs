@@ -9,10 +9,10 @@ use crate::verdict::{CheckResult, JudgedClaim, UnderReading, Verdict};
 use headway_record::MIN_RUNS;
 use std::collections::BTreeMap;
 
-/// Numbers on which verdicts are based.
+/// Numbers on which the verdicts on a paper's claims are based.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// Metrics of the runs.
+    /// Metrics of Headway's runs.
     pub measured: &'a Measured,
     /// Means of ns-2, by cell and metric.
     pub ns2: &'a Reference,

@@ -4,7 +4,7 @@ use crate::cell::{Cell, Profile};
 use crate::paper::Paper;
 use headway_scenario::{Files, Loaded, Override, ScenarioError, load};
 
-/// Reason why a cell cannot be run.
+/// Reason why a cell (experiment) cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CellError {
@@ -15,8 +15,8 @@ pub enum CellError {
 }
 
 impl Cell {
-    /// Loads the scenario of the cell for `seed`. `files` resolves files that scenarios refer to; the built-in papers
-    /// refer to none.
+    /// Loads the scenario of the cell (experiment) for `seed`, shortened if the profile [shortens](Self::is_shortened)
+    /// it. `files` reads the files that scenarios name; those of the built-in papers name none.
     ///
     /// # Errors
     /// If the paper has no such scenario, or the scenario with the cell's keys is invalid.

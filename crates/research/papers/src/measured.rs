@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Metrics of one run, by name.
 pub type Values = BTreeMap<String, f64>;
 
-/// The metrics of all runs, by cell and seed.
+/// The metrics of all runs of a paper, by cell (experiment) and seed.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     runs: BTreeMap<String, BTreeMap<u64, Values>>,
@@ -20,7 +20,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Adds the metrics of a run. The run of a deterministic cell represents all seeds.
+    /// Adds the metrics of a run of `cell`. If the cell is deterministic, the run represents all seeds.
     pub fn add(&mut self, cell: &str, seed: u64, deterministic: bool, values: Values) {
         self.runs.entry(cell.to_owned()).or_default().insert(seed, values);
         if deterministic {
@@ -39,13 +39,13 @@ impl Measured {
         self.traces.iter().map(|(cell, runs)| (cell.clone(), curves(runs.values()))).collect()
     }
 
-    /// Returns the names of the cells that were run.
+    /// Returns the names of the cells (experiments) that were run.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         self.runs.keys().map(String::as_str)
     }
 
-    /// Returns the mean over runs of `metric` in `cell`. Returns `None` if a run lacks the metric, because the
-    /// remaining runs would be biased.
+    /// Returns the mean of `metric` over the runs of `cell`. Returns `None` if a run lacks the metric, because the mean
+    /// of the other runs would be biased.
     #[must_use]
     pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
         let runs = self.runs.get(cell)?;

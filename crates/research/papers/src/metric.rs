@@ -1,4 +1,4 @@
-//! Metrics of a run: numbers with names and units.
+//! Metrics of a run of an experiment: numbers with names and units.
 
 use crate::measured::Values;
 use headway_record::{Expression, ExpressionError, FlowSummary, Names, Numbers, SeriesTable, Summary};
@@ -52,7 +52,7 @@ pub struct Metrics {
     expressions: Vec<ExpressionMetric>,
 }
 
-/// Name and format of a metric.
+/// Name and format of a metric in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'a> {
     /// Name by which claims refer to the metric.
@@ -87,7 +87,7 @@ impl Metrics {
         self.expressions.iter().try_for_each(|metric| metric.of.check_names(names))
     }
 
-    /// Computes every metric that applies to a run.
+    /// Computes every metric that applies to a finished run.
     ///
     /// # Errors
     /// If an expression refers to a name that the record does not have.

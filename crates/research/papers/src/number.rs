@@ -3,14 +3,14 @@
 use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// A mean with its 95 % interval.
+/// A mean over runs with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
     /// Mean over the runs.
     pub mean: f64,
     /// Half the width of the mean's 95 % confidence interval; `None` (null in JSON) for a single run or equal runs.
     pub ci95: Option<f64>,
-    /// Number of runs over which the mean is taken.
+    /// Number of runs over which `mean` is taken.
     pub runs: usize,
 }
 

@@ -12,8 +12,8 @@ pub struct Share {
     /// Factor by which the second curve's values are multiplied.
     #[serde(default = "once")]
     pub times: f64,
-    /// Bound on the second curve's mean, before `times` is applied: only points at which the mean is below the bound
-    /// are counted. `None` counts all points.
+    /// Only points at which the second curve's mean, before `times` is applied, is below this value are counted. `None`
+    /// counts all points.
     pub where_second_below: Option<f64>,
 }
 
@@ -25,9 +25,11 @@ fn once() -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
-    /// The first curve is above the second: the whole 95 % interval of their difference, paired by run, is above 0.
+    /// The first curve is above the second (times `times`): the whole 95 % interval of their difference, paired by run,
+    /// is above 0.
     Above,
-    /// The first curve is below the second: the whole 95 % interval of their difference, paired by run, is below 0.
+    /// The first curve is below the second (times `times`): the whole 95 % interval of their difference, paired by run,
+    /// is below 0.
     Below,
     /// The whole 95 % interval of the first curve's mean is above the whole interval of the second curve's mean.
     ClearlyAbove,

@@ -16,10 +16,10 @@ pub struct Reading {
     pub name: String,
     /// Meaning of the paper under this reading.
     pub text: String,
-    /// Statement in the paper that supports the reading, with its place.
+    /// Statement in the paper that supports the reading, with its place in the paper.
     pub support: String,
-    /// Names of earlier readings that this one combines; empty if it combines none. A combined reading judges a claim
-    /// only if it changes the checks, compared with the first reading in this list that judges the claim. Otherwise the
+    /// Names of earlier readings that this one combines; empty if it combines none. If its checks of a claim equal
+    /// those of the first reading in this list that changes the claim, it gives the claim no separate verdict: the
     /// verdict under that reading applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combines: Vec<String>,

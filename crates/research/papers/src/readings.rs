@@ -12,8 +12,8 @@ const SAME: &str = "unchanged";
 const COMBINED: &str =
     "Verdicts under combined readings. Other claims have the verdict of the one reading that changes them.";
 
-/// Returns the readings (interpretations of the paper) as Markdown, with the statements that support them, and the
-/// verdicts on each claim that several readings judge.
+/// Returns the readings (interpretations of the paper) as Markdown, with the paper's statements that support them, and
+/// the verdicts on each claim judged under several readings.
 #[must_use]
 pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     let mut text = String::new();

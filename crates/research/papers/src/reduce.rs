@@ -10,24 +10,27 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
-    /// Value of the only cell (experiment).
+    /// Value of the metric in the only cell (experiment).
     #[default]
     Value,
-    /// First cell minus the second.
+    /// Value of the first cell (experiment) minus that of the second.
     Difference,
-    /// Excess of the first cell over the second, in % of the second.
+    /// Excess of the first cell's value over the second's, in % of the second's.
     ExcessPct,
-    /// Kendall's tau of the values with their positions: 1 if each value exceeds all earlier ones.
+    /// Kendall's tau of the cells' values with their positions in the list: 1 if each value exceeds all earlier ones,
+    /// -1 if each is below them.
     Tau,
-    /// Largest relative increase from one value to the next, as a fraction of the former; negative if all decrease.
+    /// Largest relative increase from one cell's value to the next cell's, as a fraction of the former; negative if all
+    /// decrease.
     LargestRise,
-    /// Position of the largest value, from 1; the first one of equal values.
+    /// Position in the list of the cell with the largest value, from 1; the first one of equal values.
     Peak,
     /// Mean over the values of the cells (experiments).
     Mean,
-    /// Two curves: mean over points of the first curve minus the second.
+    /// Two curves: mean over the points of the first curve's value minus the second's.
     MeanDifference,
-    /// Four curves: mean over points of first minus second curve, minus the mean of third minus fourth.
+    /// Four curves: mean over the points of the first curve's value minus the second's, minus the mean of the third's
+    /// minus the fourth's.
     MeanGain,
     /// Two curves: share of the points at which a condition holds. The condition at a point is tested with all its
     /// runs.

@@ -16,14 +16,14 @@ use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Profile, seeds and times of the runs.
+/// Profile, number of seeds, and measured intervals of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunDetails {
     /// Profile of the runs: `default` or `full`.
     pub profile: String,
-    /// Number of seeds of each cell; seeds start at 1.
+    /// Number of seeds with which each cell (experiment) was run, from seed 1; deterministic cells were run once.
     pub seeds: u64,
-    /// Start and end of the measurement of each cell, in s.
+    /// Start and end of the measured interval of each cell (experiment), in s of simulated time.
     pub seconds: BTreeMap<String, [f64; 2]>,
 }
 
@@ -35,7 +35,7 @@ pub struct Comparison {
     pub cell: String,
     /// Name of the metric.
     pub metric: String,
-    /// Headway's mean minus ns-2's.
+    /// Headway's mean of the metric minus ns-2's.
     pub difference: f64,
     /// Half the width of the 95 % interval of the difference; `None` if all runs of both simulators give equal values.
     pub ci95: Option<f64>,
@@ -52,24 +52,24 @@ pub struct Results {
     pub paper: String,
     /// Version of Headway.
     pub version: String,
-    /// Profile, seeds and times of the runs.
+    /// Profile, number of seeds, and measured intervals of the runs.
     pub ran: RunDetails,
-    /// Means of the metrics over runs, by cell (experiment) and name of the metric.
+    /// Means of the metrics over the runs, by cell (experiment) and name of the metric.
     #[serde(with = "crate::number::by_cell")]
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
     /// Curves of timelines (charts over time), by cell and name of the curve.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub curves: BTreeMap<String, BTreeMap<String, Curve>>,
-    /// Comparisons with ns-2.
+    /// Comparisons of metrics with ns-2.
     pub agreement: Vec<Comparison>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
     /// Combined readings (interpretations of the paper), by name, each with the names of the readings that it combines.
-    /// A claim that a combined reading does not judge has the verdict of the first of these readings that judges the
-    /// claim.
+    /// A claim to which a combined reading gives no separate verdict has the verdict under the first of these
+    /// readings that gives one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
-    /// Verdicts on the claims.
+    /// Claims with their verdicts.
     pub claims: Vec<JudgedClaim>,
 }
 
@@ -77,7 +77,7 @@ pub struct Results {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} of the stored results is {stored}; expected {expected}")]
 pub struct ResultsMismatch {
-    /// Differing property, such as `profile`.
+    /// Property that differs, such as `profile`.
     pub what: &'static str,
     /// Value that the stored results have.
     pub stored: String,
@@ -93,7 +93,8 @@ impl ResultsMismatch {
 }
 
 impl Results {
-    /// Judges the claims by the measured runs. `seconds` has the start and the end of the measurement of each cell.
+    /// Judges the claims by the measured runs. `seconds` has the start and the end of the measured interval of each
+    /// cell, in s.
     #[must_use]
     pub fn new(
         paper: &Paper,
@@ -130,7 +131,8 @@ impl Results {
         ResultsMismatch::check("version", env!("CARGO_PKG_VERSION"), &self.version)
     }
 
-    /// Checks that runs of `paper` with this profile can complete these stored results.
+    /// Checks that these stored results are of this paper, version, profile and number of seeds, so that new runs can
+    /// be added to them.
     ///
     /// # Errors
     /// If they are of another paper, version, profile or number of seeds.
@@ -146,8 +148,8 @@ impl Results {
         Ok(())
     }
 
-    /// Adds the cells that only `stored` has, and the stored verdicts on claims that need them. A stored verdict is
-    /// kept only if the checks of the claim have not changed.
+    /// Adds the cells (experiments) that only the results `stored` have, and the stored verdicts on claims that need
+    /// them. A stored verdict is kept only if the checks of the claim have not changed.
     #[must_use]
     pub fn completed_by(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Self {
         let ran: BTreeSet<String> = self.cells.keys().cloned().collect();
@@ -237,7 +239,7 @@ impl Results {
         }
     }
 
-    /// Summarizes the verdicts in one line.
+    /// Returns a line with the numbers of claims with each verdict.
     #[must_use]
     pub fn summary(&self) -> String {
         let counts = self.counts();

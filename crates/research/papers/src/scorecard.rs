@@ -20,7 +20,7 @@ pub struct Score {
     pub claims: usize,
     /// Number of claims with each verdict, under the first reading of the paper.
     pub counts: BTreeMap<&'static str, usize>,
-    /// Number of claims with a different verdict under another reading (interpretation) of the paper.
+    /// Number of claims with a different verdict under a reading (interpretation) of the paper other than the first.
     pub depend_on_reading: usize,
 }
 

@@ -22,7 +22,7 @@ pub struct Part {
     pub name: String,
     /// Name in the paper, such as "Figure 6"; else the title of the figure or table, or the statement of the claim.
     pub called: String,
-    /// Names of the cells (experiments) whose results the part shows.
+    /// Names of the cells (experiments) whose results the figure, table or claim shows.
     pub cells: BTreeSet<String>,
     figures: Vec<String>,
     tables: Vec<String>,
@@ -141,7 +141,8 @@ impl Part {
         Err(UnknownPart { name: name.to_owned(), hint })
     }
 
-    /// Returns the command that reproduces the part: one that runs its cells, or draws a figure that needs no runs.
+    /// Returns the shell command that reproduces the figure, table or claim: it runs its cells (experiments), or draws
+    /// a figure that needs no runs.
     #[must_use]
     pub fn command(&self, paper: &str) -> String {
         let has_numbers = !self.figures.is_empty() || !self.tables.is_empty();
@@ -156,8 +157,8 @@ impl Part {
         format!("headway papers run {} --only {}", quoted(paper), quoted(&self.name))
     }
 
-    /// Returns whether the claim `id` belongs to the part: it is about this figure or table, or the part is the claim
-    /// itself.
+    /// Returns whether the claim `id` belongs to this part: the claim is about this figure or table, or the part is the
+    /// claim itself.
     #[must_use]
     pub fn has_claim(&self, id: &str) -> bool {
         self.claims.iter().any(|claim| claim == id)
@@ -168,7 +169,7 @@ impl Part {
     }
 }
 
-/// Returns a part with its numbers, verdicts and command, for a terminal.
+/// Returns a figure, table or claim with its numbers, verdicts and command, as text for a terminal.
 ///
 /// # Errors
 /// If a pattern is invalid, which parsing of the claims excludes.

@@ -18,7 +18,7 @@ pub struct Curve {
     pub mean: Vec<f64>,
     /// Half the width of the 95 % interval of the mean, at each time; `None` where all runs are equal.
     pub ci95: Vec<Option<f64>>,
-    /// Values of the metric in the run with the first seed, at each time.
+    /// Values of the metric in the run with the smallest seed, at each time.
     pub first: Vec<f64>,
 }
 

@@ -7,22 +7,22 @@ use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Outcome of testing a claim by runs.
+/// Outcome of testing a claim of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
     /// Every check of the claim holds: the 95 % interval of each number lies inside its bound.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// The claimed number does not hold, but its sign or order does.
+    /// A check of the claim fails, but all checks of its `trend` hold, such as the sign or the order of numbers.
     #[serde(rename = "trend")]
     Trend,
     /// The claim contradicts physics or the paper itself; the runs show this, and the nearest feasible value.
     #[serde(rename = "explained")]
     Explained,
-    /// The claim is a definition that tests cover, or an input that is read back from the runs.
+    /// The claim is a definition or an input that tests cover, or an input that is read back from the runs.
     #[serde(rename = "tested")]
     Tested,
-    /// A check of the claim fails, and its trend does not hold.
+    /// A check of the claim fails, and its trend does not hold; or the claim is a definition without tests.
     #[serde(rename = "not reproduced")]
     NotReproduced,
     /// The paper does not state enough to measure the claim.
@@ -69,9 +69,9 @@ impl fmt::Display for Verdict {
 /// Result of a check: a number of the runs, compared with its bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
-    /// Description of the checked number.
+    /// Description of the checked number: metric, cells and reduction.
     pub what: String,
-    /// Description of the bound.
+    /// Description of the bound that the number must satisfy.
     pub bound: String,
     /// The paper's value of the checked number; `None` if the paper states none.
     pub paper_value: Option<f64>,
@@ -84,7 +84,8 @@ pub struct CheckResult {
     pub ci95: Option<f64>,
     /// Number of runs over which `value` is the mean.
     pub runs: usize,
-    /// Whether the whole 95 % interval lies inside the bound; `None` with too few runs.
+    /// Whether the whole 95 % interval of the number lies inside the bound; `None` if cells were not run or have too
+    /// few runs.
     pub holds: Option<bool>,
 }
 
@@ -108,7 +109,7 @@ pub struct JudgedClaim {
     pub verdict: Verdict,
     /// The paper's value of the claimed number; `None` if the paper states none.
     pub paper_value: Option<f64>,
-    /// ns-2's number in the same check as `value`; `None` if it was not measured.
+    /// ns-2's number in the check that `value` is of; `None` if it was not measured with ns-2.
     pub ns2_value: Option<f64>,
     /// Headway's number in the first check that does not hold, else in the first check; `None` if it was not measured.
     pub value: Option<f64>,
@@ -119,7 +120,7 @@ pub struct JudgedClaim {
     pub runs: usize,
     /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
-    /// Reason for the verdict.
+    /// Reason for the verdict, as text.
     pub reason: String,
     /// Results of the claim's checks, or of the checks that show a contradiction.
     pub checks: Vec<CheckResult>,
@@ -144,7 +145,7 @@ pub struct UnderReading {
     /// Half the width of the 95 % interval of `value`. `None` if all runs gave the same value, for a single run, and
     /// for a share of the points of a curve.
     pub ci95: Option<f64>,
-    /// Reason for the verdict.
+    /// Reason for the verdict, as text.
     pub reason: String,
     /// Results of the checks under other assumptions ([`Claim::additional`](crate::Claim::additional)) that this
     /// reading changes; empty if there are none. They do not affect the verdict.

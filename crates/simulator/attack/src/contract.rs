@@ -4,7 +4,7 @@ use headway_dccp::ServiceCode;
 use headway_units::{Duration, Instant, Random};
 use std::net::Ipv4Addr;
 
-/// Direction of a packet, by its destination.
+/// Direction of a packet of the attacked DCCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -29,7 +29,7 @@ impl Direction {
     }
 }
 
-/// An address with a port.
+/// IPv4 address and DCCP port of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Endpoint {
     /// The address.
@@ -63,7 +63,7 @@ impl Target {
 /// Packet sent by an attacker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentPacket {
-    /// Direction in which the attacker sends the packet.
+    /// Endpoint to which the attacker sends the packet: the server or the client.
     pub direction: Direction,
     /// Source address in the IP header.
     pub source: Ipv4Addr,
@@ -71,7 +71,7 @@ pub struct SentPacket {
     pub bytes: Vec<u8>,
 }
 
-/// Action of an on-path attacker on a passing packet.
+/// Action of an on-path attacker on a packet that passes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Forwards the packet unchanged.

@@ -1,4 +1,4 @@
-//! Drops packets. No defense prevents this on the path.
+//! An on-path attacker that drops packets of the connection. No endpoint can prevent this.
 
 use crate::{Context, Fate};
 use headway_units::{Dialect, Instant, Probability};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is dropped.
+    /// Probability that the attacker drops a packet of the flow, in either direction, during the attack.
     pub share: Probability,
 }
 

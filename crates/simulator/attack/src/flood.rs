@@ -1,4 +1,5 @@
-//! Sends Requests from spoofed addresses, to exhaust the memory of a listener or to reflect its Responses to a victim.
+//! Sends DCCP-Requests from spoofed addresses, to exhaust the memory of a listener or to reflect its Responses to a
+//! victim.
 
 use crate::every::{self, Every};
 use crate::{Context, Direction, Endpoint, SentPacket, packets};
@@ -15,14 +16,14 @@ const ADDRESSES: u32 = 1 << 17;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Time between two Requests, at least 1us.
+    /// Time between two DCCP-Requests of the attacker, at least 1us.
     pub interval: Duration,
     /// Number of spoofed source addresses of the DCCP-Requests; each Request has a random source port. With 1, the
     /// listener sends all Responses to a single victim.
     #[schemars(range(min = 1, max = 131_072))]
     pub sources: u32,
-    /// Size of the Padding options in each Request, at most 1000B. A listener that keeps no state (Init Cookies) limits
-    /// its Response to three times the size of the Request.
+    /// Size of the Padding options in each DCCP-Request, at most 1000B, rounded up to a multiple of 4 B. A listener
+    /// that keeps no state (Init Cookies) limits its Response to three times the size of the Request.
     pub padding: Bytes,
 }
 

@@ -16,16 +16,16 @@ const MAX_DATA_BYTES: u64 = 9000;
 pub struct Options {
     /// Type of the forged packets.
     pub packet: Forgery,
-    /// Direction of the forged packets.
+    /// Endpoint to which the forged packets are sent. Their source address is that of the other endpoint.
     pub towards: Direction,
     /// Time between two forged packets, at least 1us.
     pub interval: Duration,
     /// Number of bits of the sequence and acknowledgement numbers that the attacker must guess, 0 to 48. With 48, both
-    /// numbers are random. With fewer, an on-path attacker guesses each number within a range of 2^unknown_bits around
-    /// the expected one.
+    /// numbers are random. With fewer, the attacker must be on the path; it draws each number from a range of
+    /// 2^unknown_bits around the expected one, and sends nothing before it has seen a packet in each direction.
     #[schemars(range(max = 48))]
     pub unknown_bits: u32,
-    /// Size of the data in packets of type `data` and `data-ack`, at most 9000B.
+    /// Size of the data in forged packets of type `data` and `data-ack`, at most 9000B.
     pub data: Bytes,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! # Components
 //!
-//! A [`Target`] holds the public information: addresses, ports and service code.
+//! A [`Target`] holds what every attacker knows of the attacked connection: addresses, ports and service code.
 //!
-//! The driver runs the usual sans-I/O loop: [`Attack::handle`] for each packet on the path,
-//! [`Attack::poll_transmit`] until it returns `None`, and [`Attack::poll_timeout`] for the next deadline. Attackers
-//! send complete DCCP packets with checksums, which the receiving endpoint parses as any other packet.
+//! The driver runs the usual sans-I/O loop: [`Attack::handle`] for each packet of the connection that passes an on-path
+//! attacker, [`Attack::poll_transmit`] until it returns `None`, and [`Attack::poll_timeout`] for the next deadline.
+//! Attackers send complete DCCP packets with checksums, which the receiving endpoint parses as any other packet.
 #![forbid(unsafe_code)]
 
 pub mod drop;
@@ -42,8 +42,8 @@ registry! {
 }
 
 impl AttackOptions {
-    /// Returns the number of packets that a flood or a forgery sends within `length`; 0 for other attacks, which only
-    /// act on packets of the connection.
+    /// Returns the number of packets that the attack `flood` or `forge` sends within `length`; 0 for other attacks,
+    /// which only act on packets of the connection.
     #[must_use]
     pub const fn shots_within(&self, length: Duration) -> u64 {
         let interval = match self {
@@ -56,8 +56,8 @@ impl AttackOptions {
         if interval.is_zero() { u64::MAX } else { length.as_nanos() / interval.as_nanos() }
     }
 
-    /// Returns whether the attacker must be on the path, because the attack observes, copies, delays, changes or drops
-    /// packets.
+    /// Returns whether the attacker must be on the path of the connection, because the attack observes, copies, delays,
+    /// changes or drops its packets.
     #[must_use]
     pub const fn needs_path(&self) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl Attack {
         }
     }
 
-    /// Handles a packet of the connection that passes the attacker, and returns what the attacker does with it.
+    /// Handles a packet of the connection that passes the on-path attacker, and returns what the attacker does with it.
     pub fn handle(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Fate {
         match self {
             Self::Drop(attack) => attack.handle(now),
@@ -100,7 +100,7 @@ impl Attack {
         }
     }
 
-    /// Returns the next packet to send now, if any.
+    /// Returns the next packet that the attacker sends at `now`; `None` if no further packet is due.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<SentPacket> {
         match self {
             Self::Flood(attack) => attack.poll_transmit(now),
@@ -110,7 +110,7 @@ impl Attack {
         }
     }
 
-    /// Returns when to call [`Self::poll_transmit`] next; `None` if the attacker has nothing to send.
+    /// Returns when to call [`Self::poll_transmit`] next; `None` if the attacker has no packet to send.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self {

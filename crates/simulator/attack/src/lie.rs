@@ -23,14 +23,14 @@ const MAX_OPTION_BYTES: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Direction of the modified feedback, which is that to the data sender.
+    /// Endpoint to which the modified feedback is sent: that which sends the data.
     pub towards: Direction,
-    /// False claim in the feedback.
+    /// False claim that the attacker writes into the feedback of the receiver.
     pub claim: Claim,
-    /// Claimed time from the arrival of a packet to its acknowledgement (Elapsed Time option), with `claim =
-    /// "elapsed"`.
+    /// With `claim = "elapsed"`: claimed time from the arrival of a packet to its acknowledgement (Elapsed Time
+    /// option).
     pub elapsed: Duration,
-    /// Number of packets acknowledged in advance, 1 to 63, with `claim = "ahead"`.
+    /// With `claim = "ahead"`: number of packets acknowledged before their arrival, 1 to 63.
     pub packets: u8,
 }
 
@@ -43,22 +43,23 @@ pub enum Claim {
     /// The receiver claims that no packet was marked. Affects Ack Vectors only: in Loss Intervals, marks are
     /// indistinguishable from losses.
     NoMarks,
-    /// The receiver claims that the next packets, which are still in flight, were received.
+    /// The receiver claims that the next `packets` packets after the newest received one, which are still in flight,
+    /// were received.
     Ahead,
     /// The receiver claims that all losses belong to one loss event.
     OneEvent,
     /// The receiver claims that the interval before the first loss event has 2^24 - 1 packets, the maximum, so that the
     /// loss event rate appears low.
     FirstInterval,
-    /// The receiver claims that it delayed each acknowledgement by a long time, so that the round-trip time appears
-    /// short.
+    /// The receiver claims that it delayed each acknowledgement by the time `elapsed`, so that the round-trip time
+    /// appears short.
     Elapsed,
     /// The receiver claims that data arrives at the maximum rate that the Receive Rate option can express.
     ReceiveRate,
 }
 
 impl Claim {
-    /// Returns whether receivers of this CCID send the feedback that the claim changes.
+    /// Returns whether receivers with this CCID send the feedback that the claim changes.
     #[must_use]
     pub const fn concerns(self, ccid: Ccid) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Delays packets so that later ones overtake them.
+//! An on-path attacker that delays packets, so that later ones overtake them.
 
 use crate::{Context, Fate};
 use headway_units::{Dialect, Duration, Instant, Probability};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is delayed.
+    /// Probability that the attacker delays a packet of the flow, in either direction, during the attack.
     pub share: Probability,
-    /// Delay of a delayed packet. Later packets may overtake it.
+    /// Time for which the attacker holds a delayed packet. Later packets may overtake it.
     pub delay: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Replays packets: duplicates, bursts of duplicates and old packets.
+//! An on-path attacker that replays packets: duplicates, bursts of duplicates and old packets.
 
 use crate::{Context, Direction, Fate, SentPacket};
 use headway_units::{Dialect, Duration, Instant, OptionError, Probability};
@@ -13,11 +13,11 @@ const MAX_COPIES: u32 = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that copies of a packet are sent later.
+    /// Probability that the attacker sends copies of a packet of the flow, in either direction, later.
     pub share: Probability,
-    /// Time from the forwarding of the original packet to the sending of its copies.
+    /// Time from the passing of the original packet, which is forwarded unchanged, to the sending of its copies.
     pub after: Duration,
-    /// Number of copies of a replayed packet, 1 to 1000, sent together.
+    /// Number of copies of a replayed packet, 1 to 1000, all sent at the same time.
     #[schemars(range(min = 1, max = 1000))]
     pub copies: u32,
 }

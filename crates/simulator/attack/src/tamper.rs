@@ -1,4 +1,4 @@
-//! Modifies packets on the path: one bit or one inserted option.
+//! An on-path attacker that modifies packets: it flips one bit or inserts one option.
 
 use crate::{Context, Direction, Fate, packets};
 use headway_dccp::{OptionArea, Packet};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is changed.
+    /// Probability that the attacker changes a packet in the direction `towards`.
     pub share: Probability,
-    /// Direction of the changed packets.
+    /// Endpoint to which the changed packets are sent.
     pub towards: Direction,
     /// Kind of change that is made to a packet.
     pub change: Change,
@@ -23,11 +23,11 @@ pub struct Options {
 pub enum Change {
     /// Flips a random bit and keeps the checksum.
     Bit,
-    /// Inserts Mandatory before an unknown option and updates the checksum.
+    /// Inserts a Mandatory option, followed by an unknown option, and updates the checksum.
     Mandatory,
-    /// Inserts Change L for Sequence Window with its minimum, 32, and updates the checksum.
+    /// Inserts a Change L option that sets the feature Sequence Window to its minimum, 32, and updates the checksum.
     SequenceWindow,
-    /// Inserts Data Dropped with Drop Code 1, Application Not Listening, and updates the checksum.
+    /// Inserts a Data Dropped option with Drop Code 1, Application Not Listening, and updates the checksum.
     NotListening,
 }
 

@@ -1,4 +1,4 @@
-//! Truncates packets, with the original or an updated checksum.
+//! An on-path attacker that truncates packets, with the original or an updated checksum.
 
 use crate::{Context, Direction, Fate, packets};
 use headway_dccp::{Addresses, CsCov, Network};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is cut, at a random length.
+    /// Probability that the attacker truncates a packet of the flow, in either direction, to a random length.
     pub share: Probability,
-    /// Whether the checksum is updated for the remaining bytes.
+    /// Whether the attacker updates the checksum of a truncated packet, so that it is valid for the remaining bytes.
     pub fix_checksum: bool,
 }
 

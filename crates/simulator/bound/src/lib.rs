@@ -4,10 +4,10 @@
 //! slot *i* if created(p) ≤ at(i) and arrives(i) ≤ expires(p). The trace is fixed: an empty slot does not move any
 //! other, although a real controller may slow down after it. Queues never overflow. Packets are counted, not frames.
 //!
-//! **Losses are not used.** A lost slot remains a slot, with an arrival interpolated from its neighbors
-//! ([`Slots::new`]). A bound that avoided lost slots would not be reachable by any sender. For a fair comparison, a
-//! queue is replayed over the same [`Slots`] and a packet in a lost slot counts by its interpolated arrival. Shares on
-//! time are therefore before loss, for the bound and for the queue.
+//! **Losses are not used.** A slot whose packet was lost remains a slot, with an arrival interpolated from its
+//! neighbors ([`Slots::new`]). A bound that avoided lost slots would not be reachable by any sender. For a fair
+//! comparison, a queue is replayed over the same [`Slots`] and a packet in a lost slot counts by its interpolated
+//! arrival. Shares on time are therefore those without losses, for the bound and for the queue.
 //!
 //! **Objective.** The bound is lexicographic: the maximum of priority 0, then the maximum of priority 1 given that, and
 //! so on. The cumulative sums from priority 0 on ([`UnitBound::up_to`]) bound every queue. A queue that neglects audio
@@ -42,7 +42,7 @@ pub struct Packet {
     pub created: Instant,
     /// Latest useful arrival, inclusive; `None` for no limit.
     pub expires: Option<Instant>,
-    /// Size charged to byte credits. Not used by [`unit_bound`].
+    /// Size of the packet, which [`byte_bound`] charges to its [credits](Credit). Not used by [`unit_bound`].
     pub size: Bytes,
 }
 

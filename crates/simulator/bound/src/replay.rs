@@ -18,11 +18,13 @@ pub trait Sender {
 pub struct Outcome {
     /// Number of packets of this priority in the replayed list.
     pub offered: u64,
-    /// Packets sent that arrive on time, by measured or interpolated arrival.
+    /// Packets sent that arrive by their expiry. The arrival of a slot is measured, or interpolated if its packet was
+    /// lost.
     pub on_time: u64,
-    /// Packets sent that arrive too late, by measured or interpolated arrival.
+    /// Packets sent that arrive after their expiry. The arrival of a slot is measured, or interpolated if its packet
+    /// was lost.
     pub late: u64,
-    /// Packets refused, discarded, or still queued at the end.
+    /// Packets that the send queue refused or discarded, or that were still queued after the last slot.
     pub never_sent: u64,
 }
 

@@ -29,15 +29,16 @@ const MAX_SENDS: usize = 64;
 /// Options of a proxy.
 #[derive(Clone, Copy, Debug)]
 pub struct ProxyOptions {
-    /// Address for clients; port 0 for any free port.
+    /// Address at which the proxy listens for clients; port 0 for any free port.
     pub listen: SocketAddr,
-    /// Server to which datagrams of clients are forwarded.
+    /// Server to which the proxy forwards the datagrams of clients.
     pub to: SocketAddr,
-    /// Bytes that each datagram has on the link in addition to its payload; may be negative. `None`: the headers of IP
-    /// and UDP.
+    /// Bytes that each datagram has on the emulated link in addition to its UDP payload; may be negative. `None`: those
+    /// of the headers of IP and UDP.
     pub overhead: Option<i32>,
-    /// Maximum number of clients, each with a socket. At the maximum, a new client replaces the longest idle client
-    /// that the server has never answered. If there is none, its datagrams are dropped, and the run is not valid.
+    /// Maximum number of clients, each with a socket toward the server. At the maximum, a new client replaces the
+    /// longest idle client that the server has never answered. If there is none, the datagrams of the new client are
+    /// dropped, and the run is not valid.
     pub clients: u32,
     /// Maximum 99th percentile of [`Report::release_error_s`] and of [`Report::intake_error_s`]. If either is larger,
     /// the run is not valid ([`Report::valid`]).
@@ -102,7 +103,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Creates a proxy with an idle link and starts to listen. `ties`, `directions` and `seed` are those of
+    /// Creates a proxy with an idle link and starts to listen for clients. `ties`, `directions` and `seed` are those of
     /// [`Emulator::new`].
     ///
     /// # Errors
@@ -133,7 +134,8 @@ impl Proxy {
     }
 
     /// Listens at another address. Clients that send to it share the link with all other clients; their datagrams are
-    /// forwarded to the server `to`. `overhead` is as in [`ProxyOptions`]. Returns the bound address.
+    /// forwarded to the server `to`. `overhead` has the meaning of [`ProxyOptions::overhead`]. Returns the bound
+    /// address.
     ///
     /// # Errors
     /// The address is in use or not local.
@@ -153,7 +155,7 @@ impl Proxy {
     /// Returns the address of the first listening socket.
     ///
     /// # Errors
-    /// The system does not return it.
+    /// The system does not return the address.
     pub fn address(&self) -> Result<SocketAddr, ProxyError> {
         let Some(listener) = self.listeners.first() else {
             return Err(ProxyError::Receive(io::ErrorKind::NotConnected.into()));
@@ -179,7 +181,7 @@ impl Proxy {
         self.link.summary(direction, label, end)
     }
 
-    /// Returns the packet counters of this direction.
+    /// Returns the packet counters of this direction of the link.
     #[must_use]
     pub fn counts(&self, direction: Direction) -> DirectionCounts {
         self.link.counts(direction)
@@ -190,7 +192,7 @@ impl Proxy {
         self.link.sample(self.clock.now(), direction)
     }
 
-    /// Waits for the next event, at most for `timeout`, and handles it. Must be called in a loop.
+    /// Waits for the next datagram or departure, at most for `timeout`, and handles it. Must be called in a loop.
     ///
     /// # Errors
     /// A listening socket, epoll or the timer failed, so that the proxy cannot continue.
@@ -198,7 +200,8 @@ impl Proxy {
         self.turn_observed(timeout, &mut ())
     }
 
-    /// Does the same as [`turn`](Self::turn) and notifies `observer` of each datagram.
+    /// Waits for the next datagram or departure and handles it, as [`turn`](Self::turn) does, and notifies `observer`
+    /// of each datagram.
     ///
     /// # Errors
     /// A listening socket, epoll or the timer failed, so that the proxy cannot continue.
@@ -219,7 +222,7 @@ impl Proxy {
         read
     }
 
-    /// Returns the time since the start of the proxy, in s.
+    /// Returns the wall-clock time since the creation of the proxy, in s.
     #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         self.clock.now().as_secs_f64()

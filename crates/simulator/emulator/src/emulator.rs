@@ -20,7 +20,7 @@ pub const MAX_HELD_BYTES: u64 = 256 << 20;
 /// Approximate memory of a packet in addition to its bytes.
 const PACKET_OVERHEAD: u64 = 256;
 
-/// Direction of a link.
+/// Direction of a duplex link between clients and a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the clients to the server: the forward direction of the link.
@@ -30,14 +30,14 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions: to the server, then to the client.
+    /// Both directions, in the order of indices: to the server, then to the client.
     pub const BOTH: [Self; 2] = [Self::ToServer, Self::ToClient];
 }
 
 /// Packet on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet<T> {
-    /// Size of the packet, in IP bytes.
+    /// Size of the packet on the link, in IP bytes.
     pub size: u32,
     /// ECN field of the IP header.
     pub ecn: Ecn,
@@ -106,13 +106,13 @@ pub struct DirectionCounts {
     pub arrived_packets: u64,
     /// Copies that the link made of packets (duplication).
     pub duplicated_packets: u64,
-    /// Delivered packets that a packet sent later has overtaken (RFC 4737 section 3.3).
+    /// Packets delivered after a packet that was sent later (RFC 4737 section 3.3).
     pub reordered_packets: u64,
     /// Packets delivered at the far end of the link.
     pub delivered_packets: u64,
     /// IP bytes of the delivered packets.
     pub delivered_bytes: u64,
-    /// Packets marked Congestion Experienced.
+    /// Packets that the link marked Congestion Experienced.
     pub marked_packets: u64,
     /// Packets dropped by the link, by cause.
     pub dropped_packets: DropCounts,
@@ -123,7 +123,7 @@ pub struct DirectionCounts {
     pub held_packets: u64,
 }
 
-/// Duplex link without I/O.
+/// Duplex link under the caller's clock, without I/O. Packets carry a payload of type `T`.
 #[derive(Debug)]
 pub struct Emulator<T> {
     ports: Ports<Packet<T>, Outcomes<T>>,
@@ -199,13 +199,14 @@ impl<T: Default + Clone> Emulator<T> {
         Self { ports, now: Instant::ZERO, due: VecDeque::new() }
     }
 
-    /// Sets the interval that [`summary`](Self::summary) measures. Must be called before the first packet.
+    /// Sets the interval that [`summary`](Self::summary) measures. Must be called before the first packet is passed to
+    /// the link.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
         self.ports.measure(measured);
     }
 
-    /// Starts to keep dropped packets for [`poll_dropped`](Self::poll_dropped), which the caller must then call after
-    /// each call of another method.
+    /// Keeps packets that the link drops from now on, for [`poll_dropped`](Self::poll_dropped), which the caller must
+    /// then call after each call of another method.
     pub fn keep_dropped(&mut self) {
         self.ports.handler.dropped.get_or_insert_default();
     }
@@ -215,7 +216,8 @@ impl<T: Default + Clone> Emulator<T> {
         self.ports.handler.dropped.as_mut()?.pop_front()
     }
 
-    /// Passes a packet to the link at `now`. If an earlier call had a later time, that later time is used instead.
+    /// Passes a packet to the link at `now`. If an earlier call had a later time, the packet arrives at that later
+    /// time.
     pub fn handle(&mut self, now: Instant, direction: Direction, packet: Packet<T>) {
         self.now = self.now.max(now);
         let moment = self.moment();
@@ -241,25 +243,25 @@ impl<T: Default + Clone> Emulator<T> {
     }
 
     /// Returns when to call [`poll_transmit`](Self::poll_transmit) next: at the time of the next delivery, or earlier
-    /// if packets may be reordered. `None` if the link is empty.
+    /// if packets may overtake one another. `None` if the link is empty.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.front().map(|due| due.at).or_else(|| self.ports.poll_timeout())
     }
 
-    /// Returns the packet counters of this direction.
+    /// Returns the packet counters of this direction of the link.
     #[must_use]
     pub fn counts(&self, direction: Direction) -> DirectionCounts {
         self.ports.handler.counts[direction as usize]
     }
 
-    /// Returns the state of this direction.
+    /// Returns the state of this direction of the link at `now`.
     pub fn sample(&mut self, now: Instant, direction: Direction) -> PortSample {
         self.now = self.now.max(now);
         self.ports.sample(Moment::after_all(self.now), direction as usize)
     }
 
-    /// Returns the summary of this direction for the measured interval, or until `end` if that is earlier.
+    /// Returns the summary of this direction of the link for the measured interval, or until `end` if that is earlier.
     #[must_use]
     pub fn summary(&self, direction: Direction, label: LinkLabel, end: Instant) -> LinkSummary {
         self.ports.summary(direction as usize, label, end, true, |_| String::new())

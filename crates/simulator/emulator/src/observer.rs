@@ -18,11 +18,11 @@ pub struct DatagramInfo {
 
 /// Observer of the datagrams of a proxy. Calls are in the order of events; times are of the proxy's clock.
 pub trait Observer {
-    /// Called when a datagram arrives at the link.
+    /// Called when a datagram arrives at the emulated link.
     fn on_arrival(&mut self, datagram: &DatagramInfo);
-    /// Called when a datagram has been forwarded at `now`.
+    /// Called when the proxy has forwarded a datagram, at `now`, after the link.
     fn on_departure(&mut self, now: Instant, datagram: &DatagramInfo);
-    /// Called when the link has dropped a datagram at `at`.
+    /// Called when the emulated link has dropped a datagram, at the time `at`.
     fn on_drop(&mut self, at: Instant, datagram: &DatagramInfo, cause: DropCause);
 }
 

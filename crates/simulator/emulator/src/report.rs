@@ -8,26 +8,27 @@ use serde::Serialize;
 /// Report of a proxy's run since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Time since the start of the proxy, in s.
+    /// Wall-clock time since the start of the proxy, in s.
     pub elapsed_s: f64,
-    /// Current number of clients.
+    /// Number of clients at the time of the report.
     pub clients: usize,
     /// Counters of the direction from the clients to the server.
     pub to_server: DirectionCounts,
     /// Counters of the direction from the server to the clients.
     pub to_client: DirectionCounts,
-    /// Release error, in s: time from the departure of a datagram from the link until the system has accepted it. Never
-    /// negative; `None` if no datagram was sent.
+    /// Release error, in s: time from the departure of a datagram from the emulated link until the system has accepted
+    /// it for sending. Never negative; `None` if no datagram was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Intake error, in s: time from the reception of a datagram by the system until its arrival at the link. `None` if
-    /// the system does not report receive times.
+    /// Intake error, in s: time from the reception of a datagram by the system until its arrival at the emulated link.
+    /// `None` if the system does not report receive times.
     pub intake_error_s: Option<DelaySummary>,
-    /// Refused datagrams: from clients above the maximum number of clients or for which no socket could be opened, or
-    /// to a client's socket but not from the server.
+    /// Datagrams that the proxy refused: those of a client above the maximum number of clients or for which no socket
+    /// could be opened, and those that arrived at a client's socket from another address than the server's.
     pub refused_packets: u64,
     /// Datagrams that left the link and could not be sent: the system refused them, or their client was removed.
     pub unsent_packets: u64,
-    /// Maximum 99th percentile of the release and the intake error, in s; above it the run is not valid.
+    /// Maximum 99th percentile of the release error and of the intake error, in s; if either is larger, the run is not
+    /// valid.
     pub bound_s: f64,
     /// Reasons why the run does not represent the link; empty if the run is valid.
     pub faults: Vec<String>,

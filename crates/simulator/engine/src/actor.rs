@@ -12,9 +12,10 @@ pub enum Class {
     SinkTimer,
     /// A source produces data.
     Source,
-    /// A link ends a transmission. Ordered after every arrival of the same time.
+    /// A link ends a transmission. With [`Ties::Drawn`](crate::Ties::Drawn), ordered after every arrival of a
+    /// bit-identical time.
     Departure,
-    /// The time series are sampled, [after all other events](crate::Moment::after_all) of this time.
+    /// The simulator samples the time series, [after all other events](crate::Moment::after_all) of this time.
     Sample,
     /// An attacker sends a packet.
     Attacker,
@@ -22,11 +23,12 @@ pub enum Class {
     Host,
 }
 
-/// Actor: class, and number of the link, flow or host.
+/// Actor: a component that handles events, identified by its class and its number within the class, such as that of a
+/// link, flow or host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Actor(u32);
 
-/// Exclusive upper bound of actor numbers.
+/// Exclusive upper bound of the [number](Actor::number) of an actor within its class.
 pub const MAX_ACTORS: usize = 1 << NUMBER_BITS;
 const NUMBER_BITS: u32 = 29;
 
@@ -58,14 +60,14 @@ impl Actor {
         }
     }
 
-    /// Returns the number of the link, flow or host.
+    /// Returns the number of the link, flow, host or attacker within its class.
     #[must_use]
     #[inline]
     pub fn number(self) -> usize {
         (self.0 & ((1 << NUMBER_BITS) - 1)) as usize
     }
 
-    /// Returns class and number packed into one word.
+    /// Returns the class and the number of the actor in one word, by which actors are ordered.
     #[must_use]
     #[inline]
     pub fn code(self) -> u32 {

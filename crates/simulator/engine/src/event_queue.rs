@@ -1,7 +1,8 @@
 //! The queue of pending events.
 //!
-//! The queue applies the order that [`Moment`] defines; equal moments are ordered by class and number of the actor. The
-//! order of insertion has no influence: a link that schedules early and one that schedules late give the same run.
+//! The queue applies the order that [`Moment`] defines; events with equal moments are ordered by class and number of
+//! the actor. The order of insertion into the queue has no influence: a link that inserts its events early and one that
+//! inserts them late give the same run.
 
 use crate::{Actor, Class, Moment, Places, Ties};
 use headway_units::Instant;
@@ -69,7 +70,7 @@ pub struct EventQueue {
     tuned_on: u64,
 }
 
-/// Number of actors that [`EventQueue::ahead`] returns.
+/// Maximum number of actors that [`EventQueue::ahead`] returns.
 pub const AHEAD: usize = 4;
 
 /// Bounds of the ring length, in days.
@@ -151,7 +152,7 @@ impl EventQueue {
         self.push_to_heap(node.event());
     }
 
-    /// Removes and returns the next event if it is before `end`.
+    /// Removes and returns the next event if its moment is before `end`; else returns `None`.
     #[inline(always)]
     pub fn pop_before(&mut self, end: Moment) -> Option<(Moment, Actor)> {
         let mut place = self.next_in_ring();
@@ -181,8 +182,8 @@ impl EventQueue {
         Some((at, actor))
     }
 
-    /// Returns the moment of a packet that arrives at `now` from outside the simulation. It is ordered among
-    /// simultaneous events as an event of a source.
+    /// Returns the moment of a packet that arrives at `now` from outside the simulation. Among simultaneous events it
+    /// is ordered as an event of a source; with [`Ties::Scheduled`], by its sequence number.
     pub fn external_moment(&mut self, now: Instant) -> Moment {
         let sum_s = now.as_secs_f64();
         match self.ties {

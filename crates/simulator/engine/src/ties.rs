@@ -18,7 +18,8 @@ pub enum Ties {
 }
 
 impl Ties {
-    /// Returns the rule of a dialect.
+    /// Returns the default rule of a dialect: [`Scheduled`](Self::Scheduled) of `ns2`, [`Drawn`](Self::Drawn) of all
+    /// others.
     #[must_use]
     pub const fn preset(dialect: Dialect) -> Self {
         match dialect {
@@ -28,12 +29,13 @@ impl Ties {
     }
 }
 
-/// Counter of places in the order of scheduling, starting at 1.
+/// Counter of the events scheduled in a run. Its values, from 1, are their sequence numbers, by which
+/// [`Ties::Scheduled`] orders simultaneous events.
 #[derive(Debug, Default)]
 pub struct Places(u64);
 
 impl Places {
-    /// Returns the next place in the order of scheduling.
+    /// Returns the sequence number of the next scheduled event.
     #[inline]
     pub const fn next(&mut self) -> u64 {
         self.0 += 1;

@@ -3,8 +3,8 @@
 use crate::{Actor, Class, EventQueue, Moment, Ties};
 use headway_units::Instant;
 
-/// Timer whose deadline is re-armed lazily. When a deadline is postponed, its event stays in the queue. When that event
-/// fires, an event for the new deadline is inserted.
+/// Timer that inserts few events. When its deadline is postponed, the event of the old deadline stays in the queue.
+/// When that event fires, the owner arms the timer again, which inserts an event for the new deadline.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Timer {
@@ -92,8 +92,8 @@ impl Timer {
         }
     }
 
-    /// Sets the deadline to a time fixed before the run (ns-2's `at`). `place` is the sequence number of its event
-    /// among simultaneous events.
+    /// Sets the deadline to a time fixed before the run (ns-2's `at`). `place` is the sequence number of its event, by
+    /// which [`Ties::Scheduled`] orders simultaneous events.
     pub fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
         let start = Moment::new(Instant::ZERO);
         self.due = due;

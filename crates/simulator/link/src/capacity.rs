@@ -6,7 +6,7 @@
 //! lost, also for packets that arrive at the same time. After the last line the trace starts again.
 //!
 //! The first waiting packet is in the transmitter until its opportunity, and not in the queue. Mahimahi counts it in
-//! its queue, so that an equal limit admits one packet more here.
+//! its queue, so that this model admits one packet more than Mahimahi with an equal limit.
 
 use headway_units::{Bytes, Instant, Rate};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub enum CapacityTraceError {
     /// The text has no transmission opportunity.
     #[error("the trace is empty; expected lines of milliseconds, such as 12, the last of them above 0")]
     Empty,
-    /// The last time is 0, so that the trace would repeat without end.
+    /// The last time of the trace, which is its duration, is 0.
     #[error("the last line is 0, but it is the duration of the trace; expected a time above 0, such as 12")]
     NoLength,
     /// A line is not a number of milliseconds.
@@ -52,7 +52,8 @@ impl CapacityTrace {
     /// Bytes that the link can send at each time of the trace: Mahimahi's `PACKET_SIZE`, the largest packet of its TUN
     /// device.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
-    /// Header that a TUN device adds to each packet (`struct tun_pi`: flags and protocol). `mm-link` counts it.
+    /// Header that a TUN device adds to each packet (`struct tun_pi`: flags and protocol). Mahimahi's `mm-link` counts
+    /// it as part of the packet.
     pub const HEADER: Bytes = Bytes::new(4);
     /// Maximum size of a trace file, 64 MiB: a trace of about a quarter of an hour at 100 Mb/s.
     pub const LARGEST_TEXT: Bytes = Bytes::new(64 << 20);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct LinkChange {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Rate from the time of the change on; 0bps is an outage. If absent: unchanged.
+    /// Transmission rate from the time of the change on; 0bps is an outage. If absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Propagation delay of packets whose transmission ends at the time of the change or later. If absent: unchanged.
@@ -86,7 +86,7 @@ impl LinkChanges {
         Ok(Self(changes))
     }
 
-    /// Returns the mean rate between two times, in bit/s. `first` is the rate before the first change.
+    /// Returns the mean rate of the link between two times, in bit/s. `first` is the rate before the first change.
     #[must_use]
     pub fn mean_rate(&self, first: Rate, from: Instant, to: Instant) -> f64 {
         let of = |rate: Rate, from: Instant, to: Instant| rate.bits_per_second() as f64 * to.since(from).as_secs_f64();
@@ -100,7 +100,8 @@ impl LinkChanges {
         if seconds > 0.0 { (bits + of(rate, since, to)) / seconds } else { rate.bits_per_second() as f64 }
     }
 
-    /// Returns the delay of packets that depart at this time. `first` is the delay before the first change.
+    /// Returns the propagation delay of packets whose transmission ends at this time. `first` is the delay before the
+    /// first change.
     #[must_use]
     pub fn delay_at(&self, first: Duration, at: Instant) -> Duration {
         let known = self.0.iter().take_while(|change| Instant::ZERO + change.at <= at);

@@ -47,8 +47,8 @@ pub struct Config {
     pub duplicate: Option<DuplicateOptions>,
     /// Change of the ECN field of arriving packets, before the queue; `None` for none.
     pub ecn: Option<EcnRewrite>,
-    /// Whether the simulator schedules an event at the end of each transmission even if it can compute the arrival
-    /// without one. Results do not depend on it.
+    /// Whether the simulator schedules an event at the end of each transmission even if it can compute the arrival of
+    /// the packet without one. Results do not depend on it.
     pub two_events: bool,
 }
 
@@ -92,8 +92,10 @@ impl Config {
         }
     }
 
-    /// Returns whether links of this configuration may share one instance of queue and loss model, because both have no
-    /// state. This holds for a constant rate, a DropTail queue that drops arriving packets, and no impairments.
+    /// Returns whether links of this configuration may share one instance of queue and loss model, because neither has
+    /// state. This needs a constant rate and delay, a DropTail queue that drops arriving packets and does not count
+    /// packets in flight, and neither loss, policer, shaper, jitter, reordering, duplication nor a change of the ECN
+    /// field.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
         let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none() && self.ecn.is_none();
@@ -112,7 +114,7 @@ impl Config {
         reorder::overtakes(self.jitter.as_ref(), self.reorder.as_ref())
     }
 
-    /// Returns whether each packet needs an event at the end of its transmission.
+    /// Returns whether each packet needs two events: one at the end of its transmission and one at its arrival.
     #[must_use]
     pub fn needs_two_events(&self) -> bool {
         self.two_events || !self.queue.decides_at_arrival() || self.overtakes()
@@ -138,7 +140,7 @@ impl Config {
         [policer, shaper].into_iter().flatten().fold(self.mean_rate(from, to), f64::min)
     }
 
-    /// Returns the propagation delay of a packet that departs at this time.
+    /// Returns the propagation delay of a packet whose transmission ends at this time.
     #[must_use]
     pub fn delay_at(&self, at: Instant) -> Duration {
         self.changes.as_ref().map_or(self.delay, |changes| changes.delay_at(self.delay, at))

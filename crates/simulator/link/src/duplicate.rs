@@ -1,8 +1,8 @@
 //! Duplication: some packets are offered to a link twice.
 //!
 //! The copy follows its packet at the same time. MTU, loss, policer and queue apply to both independently. The copy
-//! uses queue space and link time, as in netem, which enqueues it at the front of its queue, and is not duplicated
-//! again.
+//! uses queue space and link time, as in netem, which enqueues it at the root of the queueing disciplines. It is not
+//! duplicated again.
 
 use crate::correlated::{self, Correlated};
 use headway_units::{OptionError, Probability, Random};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateOptions {
-    /// Probability that a packet is duplicated.
+    /// Probability that the link duplicates an arriving packet.
     pub probability: Probability,
     /// Correlation between the draws of consecutive packets; below 1.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -31,7 +31,7 @@ pub struct HostOptions {
     pub arrival: Duration,
     /// CPU time for the delivery of a packet to the application; above 0s.
     pub delivery: Duration,
-    /// Maximum number of packets that wait for their delivery, 1 or more; 50 if absent.
+    /// Maximum number of packets that wait for their delivery to the application, 1 or more; 50 if absent.
     #[schemars(default = "default_queue")]
     pub queue: QueueSize,
     /// Maximum number of packets that the interface holds before the CPU processes them, 1 or more; 256 if absent.
@@ -158,7 +158,7 @@ impl<T> Host<T> {
         (!self.packets.is_empty()).then_some(self.ends)
     }
 
-    /// Returns the number of packets that are admitted and not delivered yet.
+    /// Returns the number of packets that the host has admitted and not delivered yet.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.packets.len()

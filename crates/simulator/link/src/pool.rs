@@ -91,7 +91,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Adds a packet. There may be up to 2^32 - 1.
+    /// Adds a packet to the pool and returns its handle. A pool holds up to 2^32 - 1 packets.
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> Handle {
         self.alive += 1;

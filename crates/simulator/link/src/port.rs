@@ -3,10 +3,10 @@
 //! An admitted packet waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
-//! Ties: ends of transmissions and arrivals of packets are ordered by their [`Moment`]s. If ties are drawn, the packet
-//! is first if these are equal: a transmitter busy until t is still busy for a packet at t. In the order of
-//! scheduling, the start of a transmission first schedules the arrival at the far end, then its own end, as ns-2's
-//! `LinkDelay::recv` does; the event that was scheduled first is first.
+//! Ties: ends of transmissions and arrivals of packets are ordered by their [`Moment`]s. If ties are drawn and the
+//! moments are equal, the arrival of the packet is first: a transmitter busy until t is still busy for a packet that
+//! arrives at t. In the order of scheduling, the start of a transmission first schedules the arrival at the far end,
+//! then its own end, as ns-2's `LinkDelay::recv` does; the event that was scheduled first is first.
 //!
 //! If the discipline decides at arrival and ties are drawn, the port computes the departure when it admits the packet
 //! (the transmission is *settled*). Then the only event is the arrival at the far end. Otherwise, or if `two_events`

@@ -38,19 +38,20 @@ pub struct DroppedPacket<'a, T> {
 /// Callbacks of the owner of ports.
 pub trait Handler<T> {
     /// Whether [`enqueued`](Self::enqueued), [`dequeued`](Self::dequeued) and [`received`](Self::received) are called.
-    /// Then the end of every transmission is an event, so that they are called at the right time.
+    /// If so, the end of every transmission is an event, so that each is called at the time of its event.
     const WATCHES: bool = false;
     /// Whether [`offered`](Self::offered) and [`transmitted`](Self::transmitted) are called. If a port can compute the
     /// transmission when a packet is offered, it calls both at that time.
     const HOPS: bool = false;
 
-    /// A packet is offered to a port at which `waiting` packets wait.
+    /// A packet is offered to a port at which `waiting` other packets wait. It may then be dropped.
     fn offered(&mut self, _now: Instant, _port: usize, _waiting: u64, _handle: Handle, _packet: &T) {}
 
-    /// The transmission of a packet takes place from `start` to `end`, which may be in the future.
+    /// The transmission of a packet takes place from `start` to `end`; both may be in the future.
     fn transmitted(&mut self, _handle: Handle, _packet: &T, _start: Instant, _end: Instant) {}
 
-    /// A packet was offered to the queue of a port.
+    /// A packet was offered to a port, and the loss model before the queue did not drop it. Also called if the MTU, the
+    /// policer or the queue drops it.
     fn enqueued(&mut self, _now: Instant, _port: usize, _packet: &T) {}
 
     /// The transmission of a packet begins.
@@ -157,8 +158,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         self.measured = Arc::clone(measured);
     }
 
-    /// Sets the hosts of each flow, for queues that are fair to hosts. Must be called before the first packet. By
-    /// default each flow has its own hosts.
+    /// Sets the pairs of hosts between which flows are sent, for queues that are fair to hosts (CAKE). Must be called
+    /// before the first packet. By default each flow has its own hosts.
     pub fn set_hosts(&mut self, hosts: &Hosts) {
         self.commons.iter_mut().for_each(|common| common.set_hosts(hosts));
     }
@@ -308,7 +309,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     /// Handles the event of an arrival at the far end of port `number`. Returns the packet, which is then on no port;
-    /// `None` if the packet was lost after its transmission, or if the event belongs to a packet that was overtaken.
+    /// `None` if the loss model dropped the packet after its transmission, or if the event belongs to a packet that was
+    /// overtaken.
     #[inline(always)]
     pub fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let port = &mut self.ports[number];
@@ -361,7 +363,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     /// Returns when the next packet reaches the far end of a port; `None` if no packet is on a port. If packets may
-    /// overtake one another, the time may be earlier.
+    /// overtake one another, it may be the earlier end of a transmission.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = |port: &Port| {
@@ -443,7 +445,7 @@ impl<T: Item, H> Ports<T, H> {
         self.ports.get(number)
     }
 
-    /// Returns the state of a port.
+    /// Returns the state of a port at `now`.
     pub fn sample(&mut self, now: Moment, number: usize) -> PortSample {
         let Self { ports, commons, packets, events, measured, .. } = self;
         let port = &mut ports[number];

@@ -18,7 +18,7 @@ pub struct ShaperOptions {
     /// Size of the token bucket: bytes that pass at once in addition to the rate. At least the mtu of the link, or
     /// 1500B without one; at most 2GB. Packets above this size are dropped.
     pub burst: Bytes,
-    /// Changes of the rate, in order of time. Tokens are kept at a change.
+    /// Changes of the shaper's rate, in order of time. At a change the bucket keeps its tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ShaperChange>,
 }
@@ -29,7 +29,7 @@ pub struct ShaperOptions {
 pub struct ShaperChange {
     /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Rate from the time of the change on. That of the last change is above 0bps.
+    /// Rate of the shaper from the time of the change on; 0bps is an outage. The rate of the last change is above 0bps.
     pub rate: Rate,
 }
 

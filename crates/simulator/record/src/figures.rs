@@ -3,7 +3,7 @@
 
 use crate::metric;
 
-/// A figure of a metric over time.
+/// A figure that shows a metric of `series.arrow` over time, with a line for each flow or link.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesFigure {
     /// Name of the figure and of its files.
@@ -12,9 +12,9 @@ pub struct SeriesFigure {
     pub metric: &'static str,
     /// Title above the figure.
     pub title: &'static str,
-    /// Title of the vertical axis, without the unit.
+    /// Title of the figure's vertical axis, without the unit.
     pub y_title: &'static str,
-    /// Whether it shows links instead of flows.
+    /// Whether the figure shows the metric of links instead of that of flows.
     pub of_links: bool,
 }
 
@@ -30,7 +30,7 @@ pub const SERIES_FIGURES: [SeriesFigure; 8] = [
     of_flows("loss", metric::LOSS, "Packets lost since the start", "Lost"),
 ];
 
-/// Endings of the files of a figure.
+/// Endings of the names of a figure's files, one for each format.
 pub const FIGURE_ENDINGS: [&str; 3] = ["svg", "png", "pdf"];
 
 /// Names of the figures of `distributions.json`: delays of packets, and of frames.

@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-/// A metric of `series.arrow`.
+/// A metric that a run samples over time into `series.arrow`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Metric {
-    /// Name in the file, which ends in the unit.
+    /// Name of the metric in `series.arrow`, which ends in its unit.
     pub name: &'static str,
     /// Title of the metric's chart.
     pub title: &'static str,
@@ -44,7 +44,8 @@ metrics! {
     WAITING "waiting_packets", "Send queue", "flow of a real connection, at its sender",
         "datagrams in the send queue";
     ONE_WAY_DELAY "one_way_delay_s", "One-way delay", "flow, media kind of a flow",
-        "mean one-way delay of the packets that arrived since the previous sample, from `measure_from` on";
+        "mean one-way delay of the packets that arrived since the previous sample, from `measure_from` on; \
+         of a media kind only packets with a deadline";
     LOSS "loss_packets", "Lost packets", "flow", "packets lost since the start of the run";
     RTT "rtt_s", "Round-trip time", "flow with a rate controller", "smoothed round-trip time of the controller";
     CWND "cwnd_packets", "Congestion window", "TCP flow without sessions", "congestion window";

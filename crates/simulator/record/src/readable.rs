@@ -20,7 +20,8 @@ pub fn axis_title(title: &str, unit: Option<&str>, largest: f64, label: Option<&
     (if unit == "1" { title.to_owned() } else { format!("{title} ({unit})") }, scale)
 }
 
-/// Returns a value with the unit in which it has few digits, and at most six decimals: `2 Mb/s` for 2e6 in `bps`.
+/// Returns a value as text in the unit in which it has few digits, with at most six decimals: `2 Mb/s` for 2e6 in
+/// `bps`.
 #[must_use]
 pub fn quantity(value: f64, unit: Option<&str>) -> String {
     let (unit, scale) = unit.map_or(("1", 1.0), |unit| readable_unit(unit, value.abs(), None));

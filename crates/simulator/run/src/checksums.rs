@@ -68,7 +68,7 @@ impl Checksums {
         self.0.keys().map(String::as_str)
     }
 
-    /// Returns whether every listed file is in the folder and has its checksum.
+    /// Returns whether every listed file exists in the folder and its content has the listed checksum.
     #[must_use]
     pub fn hold(&self, folder: &Path) -> bool {
         self.0

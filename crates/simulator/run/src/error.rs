@@ -20,7 +20,7 @@ pub enum Error {
     /// The run `label`, one of several, failed.
     #[error("{label}: {error}")]
     OfRun { label: String, error: Box<Self> },
-    /// A metric names a number that no record has.
+    /// A metric cannot be computed: it names a number that no record has.
     #[error("{0}")]
     Metric(headway_record::ExpressionError),
     #[error(transparent)]

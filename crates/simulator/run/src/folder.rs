@@ -32,9 +32,9 @@ pub enum FolderKind {
     Record,
     /// The records of a scenario with `[vary]`, one folder each.
     Sweep,
-    /// The runs of a paper's experiments (cells).
+    /// The records of a paper's experiments (cells).
     Paper,
-    /// The runs of a suite.
+    /// The records of a suite's runs.
     Suite,
     /// Pictures without a record.
     Pictures,
@@ -59,7 +59,7 @@ impl FolderKind {
 }
 
 impl Folder {
-    /// Returns the folder at a path that the user gave. A symbolic link is resolved.
+    /// Returns the folder at a path that the user gave. If the path is a symbolic link, it is resolved.
     #[must_use]
     pub fn named(path: &Path) -> Self {
         Self(if path.is_symlink() { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() })
@@ -193,7 +193,7 @@ impl Folder {
         Error::Record { path: self.0.clone(), reason: reason.into() }
     }
 
-    /// Removes the files with these names if they exist. Names that lead out of the folder are skipped.
+    /// Removes the files with these names from the folder if they exist. Names that lead out of the folder are skipped.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -275,7 +275,7 @@ pub(crate) fn is_plain(name: &Path) -> bool {
     name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// A file that is being written under a temporary name. Dropping it before [`end`](Self::end) removes it.
+/// A file that is being written under a temporary name. Dropping it before [`end`](Self::end) removes the file.
 #[derive(Debug)]
 pub struct PartialFile {
     path: PathBuf,

@@ -8,18 +8,18 @@ use headway_record::EventsError;
 use headway_sim::{EventTrace, Observer};
 use std::io::Write;
 
-/// Observer that records events, or `()`, which records none at no cost.
+/// Observer of a run that records the events of `events.arrow`; or `()`, which records none at no cost.
 pub trait EventRecorder: Observer {
     /// Whether the observer records events.
     const RECORDS: bool;
 
-    /// Returns the bytes of the event file since the last call.
+    /// Returns the bytes of `events.arrow` that have become complete since the last call.
     ///
     /// # Errors
     /// The data cannot be encoded as Arrow.
     fn take(&mut self) -> Result<Vec<u8>, EventsError>;
 
-    /// Returns the rest of the event file.
+    /// Ends the recording and returns the rest of `events.arrow`.
     ///
     /// # Errors
     /// The data cannot be encoded as Arrow.

@@ -22,23 +22,23 @@ use std::sync::mpsc;
 /// Maximum size of the data that wait for a slow disk in a lab.
 const MAX_WAITING_BYTES: usize = 256 << 20;
 
-/// A run and the folder of its record.
+/// One run of a scenario, and the folder into which its record is written.
 #[derive(Debug)]
 pub struct Job {
     /// Name that distinguishes the run from others of a sweep; empty for a single run.
     pub label: String,
     /// Scenario to run.
     pub scenario: Scenario,
-    /// The scenario as text that reproduces the run.
+    /// Resolved scenario: the text of a scenario file with all defaults and overrides, which reproduces the run.
     pub resolved: String,
     /// Folder into which the record is written.
     pub folder: Folder,
     /// The files that the scenario names, by the names that it uses.
     pub files: BTreeMap<String, Arc<[u8]>>,
-    /// The traces to write.
+    /// Formats of the packet traces to write.
     pub traces: Vec<TraceFormat>,
-    /// Whether a later job may reuse the complete record instead of simulating again. If so, the record stores hashes
-    /// of the code and of the inputs of the run.
+    /// Whether a later job with equal code and inputs may reuse the complete record instead of simulating again. If so,
+    /// the record stores hashes of both.
     pub resumes: bool,
 }
 
@@ -49,7 +49,7 @@ pub enum Found {
     Nothing,
     /// A complete record of this job.
     Whole(Box<Summary>),
-    /// A record whose files are missing or differ from their checksums.
+    /// A record with files that are missing or differ from their checksums.
     Damaged,
 }
 
@@ -135,11 +135,11 @@ impl Job {
         format!("{:032x}", inputs(&self.resolved, &self.files))
     }
 
-    /// Runs the job and writes the folder. If `watch` stops the run, a partial record is written and marked
-    /// incomplete.
+    /// Runs the job and writes the folder. If `watch` stops the run, or the run fails, a partial record is written and
+    /// marked incomplete.
     ///
     /// # Errors
-    /// The scenario cannot be run or continued, or the folder cannot be written.
+    /// The scenario cannot be run, the run fails before its end, or the folder cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let _lock = self.folder.claim(FolderKind::Record)?;
         self.record(watch, &mut FullSpeed)
@@ -154,8 +154,9 @@ impl Job {
         self.run_paced(watch, &mut FullSpeed)
     }
 
-    /// Does the same as [`run_with_findings`](Self::run_with_findings), but `pace` advances the run: at full speed or
-    /// in wall-clock time.
+    /// Runs the job, writes the folder, and returns the findings of the record, as
+    /// [`run_with_findings`](Self::run_with_findings) does. `pace` advances the run: at full speed or in wall-clock
+    /// time.
     ///
     /// # Errors
     /// Those of [`run_with_findings`](Self::run_with_findings).

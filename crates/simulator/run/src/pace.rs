@@ -5,12 +5,12 @@ use headway_sim::{Observer, RunError, Simulation};
 /// Events between two returns of [`FullSpeed`]: about 10 ms of wall-clock time.
 const SLICE: u64 = 100_000;
 
-/// Advances a run.
+/// How a run advances: at full speed ([`FullSpeed`]), or in wall-clock time.
 pub trait Pace {
     /// Whether endpoints of flows may be outside the simulation.
     const IS_EXTERNAL: bool;
 
-    /// Advances the run for a fraction of a second of wall-clock time. Returns whether it has ended.
+    /// Advances the run for a fraction of a second of wall-clock time. Returns whether the run has ended.
     ///
     /// # Errors
     /// Those of the simulation.
@@ -23,7 +23,7 @@ pub trait Pace {
     }
 }
 
-/// As fast as possible.
+/// Advances a run as fast as possible, without regard to wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FullSpeed;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Runs `work` for each number below `count` and returns the results in order. Uses `jobs` threads, or one per core if
-/// `jobs` is `None`. After `watch` stops or an item fails, no further item is started; the results of items that were
-/// not started are `None`.
+/// `jobs` is `None`. After [`Watch::stopped`] returns `true` or an item fails, no further item is started; the results
+/// of items that were not started are `None`.
 ///
 /// # Errors
 /// The first error of `work`.

@@ -8,7 +8,8 @@ use headway_record::{Distributions, EventTable, FIGURE_ENDINGS, SeriesError, Ser
 use std::path::Path;
 
 impl Folder {
-    /// Name of the file with the resolved scenario. Running it again gives the same record.
+    /// Name of the file with the resolved scenario: all defaults and overrides applied. Running this file gives an
+    /// equal record.
     pub const SCENARIO: &str = "scenario.toml";
     /// Name of the file with the metrics of the run.
     pub const SUMMARY: &str = "summary.json";

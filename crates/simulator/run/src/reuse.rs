@@ -18,7 +18,8 @@ pub struct Reuse {
 }
 
 impl Reuse {
-    /// Returns the summary of the job: from its folder if that is complete, otherwise from a run.
+    /// Returns the summary of the job: from its folder if that holds a complete record of this job, otherwise from a
+    /// new run.
     ///
     /// # Errors
     /// Those of [`Job::run`].
@@ -37,7 +38,7 @@ impl Reuse {
         job.run(watch)
     }
 
-    /// Returns messages for the user: the number of reused runs, of `all` runs, and the folders of damaged records.
+    /// Returns messages for the user: how many of the `all` runs were reused, and the folders of damaged records.
     #[must_use]
     pub fn messages(self, all: usize) -> Vec<String> {
         let mut messages = Vec::new();

@@ -5,16 +5,16 @@ use headway_scenario::Scenario;
 use headway_sim::{Observer, Record, RunError, Simulation};
 use serde::{Deserialize, Serialize};
 
-/// Duration and speed of a run. It is not part of the reproducible record.
+/// Duration and speed of a run's computation. It differs between executions and is not part of the reproducible record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timing {
-    /// Wall-clock time that the run took, in s.
+    /// Wall-clock time that the simulation took, in s.
     pub wall_s: f64,
-    /// Simulated time, in s.
+    /// Simulated time that the run reached, in s.
     pub simulated_s: f64,
     /// Simulated time divided by wall-clock time.
     pub speed: f64,
-    /// Link crossings of packets per wall-clock second.
+    /// Number of times that a packet crossed a link, per second of wall-clock time.
     pub packet_hops_per_s: f64,
     /// Number of simulator events that were processed.
     pub events: u64,

@@ -109,7 +109,8 @@ impl ScenarioText {
         Ok(Self { file, text, overrides, files })
     }
 
-    /// Creates a scenario from text without a file. Files that it names are relative to the working directory.
+    /// Creates a scenario from text without a file. Files that the scenario names are relative to the working
+    /// directory.
     ///
     /// # Errors
     /// An override is malformed.

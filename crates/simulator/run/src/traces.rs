@@ -18,9 +18,9 @@ pub enum TraceFormat {
     Ns2,
     /// Trace for nam, the ns-2 animator, in `trace.nam`.
     Nam,
-    /// Packets that links transmit, for Wireshark, in `trace.pcapng`.
+    /// Capture of the packets that each link transmits, for Wireshark, in `trace.pcapng`.
     Pcapng,
-    /// One row per packet and link, in `packets.arrow`, with the index `packets.index.json`.
+    /// Table with one row per packet and link, in `packets.arrow`, with the index `packets.index.json`.
     Packets,
     /// Transmissions, drops, queues, windows and timeouts, for Perfetto, in `trace.perfetto.json`.
     Perfetto,
@@ -30,7 +30,7 @@ impl TraceFormat {
     /// All formats.
     pub const ALL: [Self; 5] = [Self::Ns2, Self::Nam, Self::Pcapng, Self::Packets, Self::Perfetto];
 
-    /// Returns the name: `ns2`, `nam`, `pcapng`, `packets`, `perfetto`.
+    /// Returns the name of the format: `ns2`, `nam`, `pcapng`, `packets` or `perfetto`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl TraceFormat {
         }
     }
 
-    /// Returns the name of the trace file.
+    /// Returns the name of the trace file of this format, such as `trace.tr`.
     #[must_use]
     pub const fn file(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ pub trait Tracing: Observer {
     /// Returns the formats that are recorded.
     fn formats(&self) -> Vec<TraceFormat>;
 
-    /// Returns the bytes of the trace since the last call.
+    /// Returns the bytes of the trace of this format that have become complete since the last call.
     ///
     /// # Errors
     /// The data cannot be encoded.

@@ -4,7 +4,7 @@ use headway_units::Instant;
 
 /// Receives the progress of runs and can stop them. Every method may be called from several threads.
 pub trait Watch: Sync {
-    /// Returns whether runs must stop. A stopped run keeps its data and is marked incomplete; no further run is
+    /// Returns whether runs must stop. A run that is stopped keeps its data and is marked incomplete; no further run is
     /// started.
     fn stopped(&self) -> bool {
         false
@@ -14,17 +14,18 @@ pub trait Watch: Sync {
     /// aborted at any time.
     fn recorded(&self) {}
 
-    /// Reports the progress of a single run: the simulated time, and the number of link crossings of packets so far.
+    /// Called with the progress of a single run: the simulated time `now`, and the number of times that a packet has
+    /// crossed a link.
     fn at(&self, now: Instant, packet_hops: u64) {
         let _ = (now, packet_hops);
     }
 
-    /// Reports that the caller will execute `more` further runs.
+    /// Called when `more` further runs are about to be executed.
     fn runs(&self, more: usize) {
         let _ = more;
     }
 
-    /// Reports that one of several runs is done.
+    /// Called when one of several runs is complete.
     fn run_done(&self) {}
 }
 

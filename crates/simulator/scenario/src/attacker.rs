@@ -28,10 +28,10 @@ pub(crate) struct AttackerTable {
     /// packets; it knows only the addresses, ports and service code.
     #[schemars(default)]
     pub(crate) on_path: bool,
-    /// Start time of the attack.
+    /// Start time of the attack, since the start of the run.
     #[schemars(default)]
     pub(crate) start: Duration,
-    /// Stop time of the attack, after `start`; the end of the run if absent.
+    /// Stop time of the attack, since the start of the run and after `start`; the end of the run if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Duration>,
     /// Attack and its options.
@@ -50,7 +50,7 @@ pub struct Attacker {
     /// Whether both directions of the attacked flow are routed through the node `at`. A flow has at most one on-path
     /// attacker.
     pub on_path: bool,
-    /// Start time of the attack.
+    /// Start time of the attack, since the start of the run.
     pub start: Instant,
     /// Stop time of the attack, since the start of the run and later than [`start`](Self::start); `None` for the end of
     /// the run.

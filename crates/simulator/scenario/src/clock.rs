@@ -11,17 +11,17 @@ use std::fmt::Display;
 /// Maximum granularity, above that of any kernel.
 const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 
-/// Clock of a node, which also determines when its timers fire.
+/// Clock of a node, which gives the times that the node measures and determines when its timers fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ClockOptions {
     /// Frequency error, such as `50ppm`; negative if the clock is slow.
     #[schemars(default)]
     pub skew: Spread<Skew>,
-    /// Difference from true time at the start of the run; negative if the clock shows an earlier time.
+    /// Difference of the clock from true time at the start of the run; negative if the clock shows an earlier time.
     #[schemars(default)]
     pub offset: Spread<Offset>,
-    /// Change of the skew per hour, such as `0.5ppm/h`.
+    /// Change of the clock's `skew` per hour, such as `0.5ppm/h`.
     #[schemars(default)]
     pub drift: Drift,
     /// Tick of the clock: readings and timers are multiples of it; from 1ns to 1s.

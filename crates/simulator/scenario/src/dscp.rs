@@ -10,7 +10,7 @@ use serde::Serialize;
 pub(crate) enum DscpTable {
     /// DSCP of all packets.
     All(Dscp),
-    /// DSCP of the packets of each kind.
+    /// DSCP of the packets of each kind of media.
     ByKind(KindsTable),
 }
 
@@ -19,25 +19,25 @@ pub(crate) enum DscpTable {
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct KindsTable {
-    /// All other packets: files, padding, acknowledgements and reports.
+    /// DSCP of packets without media: files, padding, acknowledgements and reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<Dscp>,
-    /// Audio.
+    /// DSCP of audio packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) audio: Option<Dscp>,
-    /// Video without a frame type.
+    /// DSCP of packets of video frames without a type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video: Option<Dscp>,
-    /// I frames: coded without reference to other frames.
+    /// DSCP of packets of I frames: coded without reference to other frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video_i: Option<Dscp>,
-    /// P frames: predicted from earlier frames.
+    /// DSCP of packets of P frames: predicted from earlier frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video_p: Option<Dscp>,
-    /// B frames: predicted from earlier and later frames.
+    /// DSCP of packets of B frames: predicted from earlier and later frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) video_b: Option<Dscp>,
-    /// Kinds without a key; cs0 if absent.
+    /// DSCP of packets of the kinds for which no other key is set; cs0 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<Dscp>,
 }

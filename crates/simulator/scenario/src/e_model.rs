@@ -13,19 +13,19 @@ pub struct EModelOptions {
     /// Codec, which determines the defaults of `ie` and `bpl`.
     #[schemars(default)]
     pub codec: SpeechCodec,
-    /// Equipment impairment factor Ie, 0 to 95; the codec's if absent.
+    /// Equipment impairment factor Ie, 0 to 95; that of the codec (ITU-T G.113) if absent.
     #[schemars(range(min = 0, max = 95))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ie: Option<f64>,
-    /// Packet-loss robustness factor Bpl, 1 to 100; the codec's if absent.
+    /// Packet-loss robustness factor Bpl, 1 to 100; that of the codec (ITU-T G.113) if absent.
     #[schemars(range(min = 1, max = 100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bpl: Option<f64>,
     /// Burst ratio BurstR, 1 to 100: mean length of loss bursts divided by that of random loss; 1 for random loss.
     #[schemars(default = "random_loss", range(min = 1, max = 100))]
     pub burst_ratio: f64,
-    /// Delay of the codec, packetization and look-ahead, which the E-model adds to the lifetime of the packets; up to
-    /// 1s.
+    /// Delay of the codec, packetization and look-ahead; up to 1s. The mouth-to-ear delay of the E-model is this delay
+    /// plus the lifetime of the packets.
     #[schemars(default = "one_packet")]
     pub codec_delay: Duration,
 }
@@ -78,13 +78,13 @@ impl Default for EModelOptions {
 }
 
 impl EModelOptions {
-    /// Returns the equipment impairment factor Ie.
+    /// Returns the equipment impairment factor Ie: the option, or that of the codec.
     #[must_use]
     pub fn ie(&self) -> f64 {
         self.ie.unwrap_or(self.codec.factors().0)
     }
 
-    /// Returns the packet-loss robustness factor Bpl.
+    /// Returns the packet-loss robustness factor Bpl: the option, or that of the codec.
     #[must_use]
     pub fn bpl(&self) -> f64 {
         self.bpl.unwrap_or(self.codec.factors().1)

@@ -30,15 +30,16 @@ pub(crate) struct FlowTable {
     pub(crate) from: String,
     /// Receiving node. If it has replicas, each of them receives one replica of the flow.
     pub(crate) to: String,
-    /// Number of replicas, called name1, name2 and so on; the number of the nodes' replicas if absent.
+    /// Number of replicas of the flow, called name1, name2 and so on. If absent: the number of replicas of the nodes
+    /// `from` and `to`; without such replicas, a single flow called `name`.
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
-    /// Start time of the source: one time for all replicas, a list with a time for each replica, or a uniform
-    /// distribution.
+    /// Start time of the source, since the start of the run: one time for all replicas, a list with a time for each
+    /// replica, or a uniform distribution.
     #[schemars(default)]
     pub(crate) start: StartTable,
-    /// Stop time of the source, after its start; none if absent.
+    /// Time since the start of the run, after `start`, at which the source stops. If absent, it never stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Duration>,
     /// Flow id (`fid_`) in ns-2 traces, equal for all replicas; the flow's number, from 1, if absent.
@@ -50,15 +51,17 @@ pub(crate) struct FlowTable {
     /// Codec with which the E-model rates the flow's speech; G.711 with packet-loss concealment if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) e_model: Option<EModelOptions>,
-    /// Dialect of this flow: the implementation or standard whose default values its absent options have.
+    /// Dialect of this flow: the implementation or standard whose default values its absent options have. If absent:
+    /// the dialect of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
     /// Shell command that sends and receives the flow's packets at the sending node, in place of a transport and a
-    /// source; only for headway lab. {from} and {to} are replaced by the addresses of the nodes.
+    /// source; only for headway lab. {from} and {to} are replaced by the addresses of the sending and the receiving
+    /// node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) program: Option<String>,
-    /// Shell command of the program's peer at the receiving node; none if absent. It starts before the run, which
-    /// begins when this command has opened a socket, has ended, or after 5s.
+    /// Shell command of the peer of `program` at the receiving node; none if absent. It starts before the run, which
+    /// begins when this command has opened a socket or has ended, or after 5s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<String>,
     /// Transport and its options.
@@ -108,7 +111,7 @@ pub struct Flow {
     pub from: usize,
     /// Receiving node: index into [`Scenario::nodes`](crate::Scenario::nodes); differs from `from`.
     pub to: usize,
-    /// Start time of the source: fixed, or drawn from a uniform distribution.
+    /// Start time of the source, since the start of the run: fixed, or drawn from a uniform distribution.
     pub start: Start,
     /// Time since the start of the run after which no new data is sent, later than [`start`](Self::start); `None` for
     /// no limit.

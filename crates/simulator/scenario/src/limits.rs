@@ -9,7 +9,7 @@ pub(crate) const MAX_REPLICAS: u64 = 100_000;
 /// Maximum duration of a run, 11 days. The sum of all times must fit an [`Instant`](headway_units::Instant).
 pub(crate) const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
 
-/// Maximum number of runs of a scenario.
+/// Maximum number of runs of a scenario, 100000: combinations of varied values times seeds.
 pub const MAX_RUNS: usize = 100_000;
 /// Maximum rate of a link without propagation delay, at which a byte takes 1 ns. A faster link could deliver a packet
 /// at the time of its arrival, and the order of events at that time would be undefined.

@@ -38,27 +38,29 @@ pub(crate) struct LinkTable {
     /// Nodes at both ends. If one node has replicas, each replica has a link to the other node. If both have, replicas
     /// with equal numbers are linked.
     pub(crate) between: [String; 2],
-    /// Whether the link has only the direction from the first end to the second.
+    /// Whether the link has only the direction from the first end of `between` to the second.
     #[schemars(default)]
     pub(crate) one_way: bool,
     /// Number of simulator events per packet, which affects only the speed of the simulation; chosen automatically if
     /// absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<Events>,
-    /// Whether the record also has counts for each flow, in each direction of the link.
+    /// Whether the record also has the counts of the link for each flow, in each direction.
     #[schemars(default)]
     pub(crate) by_flow: bool,
-    /// Dialect of this link: the implementation or standard whose default values its absent options have.
+    /// Dialect of this link: the implementation or standard whose default values its absent options have. If absent:
+    /// the dialect of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
     #[serde(flatten)]
     pub(crate) direction: Direction,
-    /// Direction from the second end to the first; absent keys have the values of the link.
+    /// Keys of the direction from the second end of `between` to the first. Absent keys have the values of the link;
+    /// `changes` only if `reverse` sets neither `rate`, `capacity` nor `delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverse: Option<Direction>,
 }
 
-/// Number of events per packet; the record does not depend on it.
+/// Number of simulator events per packet on the link; the record does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Events {

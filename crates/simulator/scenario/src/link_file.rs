@@ -8,14 +8,14 @@ use crate::reader::Reader;
 use crate::scenario;
 use headway_engine::Ties;
 
-/// Links with the seed and the order of simultaneous events.
+/// Links of a text, with the seed and the rule for the order of simultaneous events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Links {
     /// Seed of all random streams.
     pub seed: u64,
     /// Rule for the order of simultaneous events.
     pub ties: Ties,
-    /// One entry per direction, as in [`Scenario::links`](crate::Scenario::links).
+    /// Directions of the links, in file order; for a duplex link the forward direction, then the reverse direction.
     pub links: Vec<Link>,
 }
 
@@ -41,10 +41,11 @@ fn first(names: &[String]) -> String {
 }
 
 impl Links {
-    /// Returns the two directions of the link with this name, such as `"n1->n2"`; without `name`, of the only link.
+    /// Returns the link direction with this name, such as `"n1->n2"`, and the opposite direction; without `name`, the
+    /// forward and the reverse direction of the only link.
     ///
     /// # Errors
-    /// There is no such link, there are several and `name` is `None`, or the link has only one direction.
+    /// No direction has this name, there are several links and `name` is `None`, or the link has only one direction.
     pub fn duplex(&self, name: Option<&str>) -> Result<[&Link; 2], DuplexError> {
         let known = || self.links.iter().map(|link| link.name.clone()).collect();
         let reverse_of = |link: &Link| self.links.iter().find(|other| (other.from, other.to) == (link.to, link.from));

@@ -25,7 +25,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// Returns a copy with another seed. It equals the result of loading the scenario with that seed, but takes only
-    /// microseconds.
+    /// microseconds of computing.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let scenario = Scenario { seed, ..self.scenario.clone() };
@@ -46,7 +46,8 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Parses the scenario `text` of `file`, which is the name in error messages and the default of `name`.
+    /// Parses the scenario `text` of `file`, which is the name in error messages and, without `.toml`, the default of
+    /// the key `name`.
     ///
     /// # Errors
     /// The text cannot be read, or an override cannot be applied.
@@ -58,7 +59,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Loads the scenario as one run. `[vary]` is ignored: [`plan`](Self::plan) turns it into overrides.
+    /// Loads the scenario as one run. `[vary]` is ignored: [`plan`](Self::plan) returns its runs, which
+    /// [`load_run`](Self::load_run) loads.
     ///
     /// # Errors
     /// All errors of the scenario that can be found despite the others.
@@ -96,7 +98,7 @@ impl<'a> Document<'a> {
 }
 
 /// Loads the scenario `text` as one run: [`Document::read`] and [`Document::load`]. `file` is the name in error
-/// messages and the default of `name`.
+/// messages; without `.toml` it is the default of the key `name`.
 ///
 /// # Errors
 /// The errors of both.

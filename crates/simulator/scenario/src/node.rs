@@ -16,11 +16,11 @@ use serde::Serialize;
 pub(crate) struct NodeTable {
     /// Name: 1 to 64 letters, digits and _ - . :
     pub(crate) name: String,
-    /// Number of replicas, called name1, name2 and so on.
+    /// Number of replicas of the node, called name1, name2 and so on; a single node called `name` if absent.
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
-    /// CPU time that receiving packets takes, separate for each replica; receiving takes no time if absent.
+    /// CPU time that receiving packets takes, separate for each replica of the node; receiving takes no time if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host: Option<HostOptions>,
     /// Clock of the node; true time if absent.

@@ -16,7 +16,7 @@ pub struct KeyError {
     pub message: String,
 }
 
-/// Parses the options of `kind` from a map that contains all keys. Absent keys get no default values.
+/// Parses the options of the algorithm `kind` from a map of their keys and values. Absent keys get no default values.
 ///
 /// # Errors
 /// The first error of a key or a value.

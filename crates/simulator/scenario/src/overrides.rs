@@ -86,7 +86,8 @@ fn key_of(text: &str) -> &str {
 }
 
 impl Override {
-    /// Parses the override `text` that implements a command-line option, such as `--rate`. Errors name the option.
+    /// Parses the override `text` (`KEY=VALUE`) that implements the command-line option `option`, such as `--rate`.
+    /// Errors name the option.
     ///
     /// # Errors
     /// The text is not `KEY=VALUE`.
@@ -94,7 +95,7 @@ impl Override {
         Self::read(text, Place::Option(option.to_owned()), &Origin::Option(Arc::from(option)))
     }
 
-    /// Returns whether the value of the override equals the value `text`; `1Mbps` and `1000kbps` are equal.
+    /// Returns whether the value of the override equals the value written as `text`; `1Mbps` and `1000kbps` are equal.
     #[must_use]
     pub fn has_value(&self, text: &str) -> bool {
         let written = parse_value(text.trim(), &Origin::Preset);

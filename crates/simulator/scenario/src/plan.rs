@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Runs of a scenario in the order of its `[vary]`: the seed changes fastest, then the last key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Keys that vary, without the seed.
+    /// Keys that vary, without the seed, in the order of `[vary]`.
     pub columns: Vec<Column>,
     /// Runs; there is at least one.
     pub runs: Vec<Run>,
@@ -34,13 +34,13 @@ pub struct Column {
 /// One run of a [`Plan`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Values that vary, such as `link[0].rate=2Mbps seed=3`; empty if nothing varies.
+    /// Text with the varied values of the run, such as `link[0].rate=2Mbps seed=3`; empty if nothing varies.
     pub label: String,
     /// Keys that vary, each with its value as a string.
     pub varied: Vec<(String, String)>,
     /// Values of the varied keys, in the order of [`Plan::columns`].
     pub values: Vec<Cell>,
-    /// Seed of the run; `None` if seeds do not vary.
+    /// Seed of the run; `None` if the seed does not vary, so that it is that of the scenario.
     pub seed: Option<u64>,
     /// Index, from 0, of the combination of varied values; runs that differ only in the seed have equal indices.
     pub point: usize,

@@ -8,7 +8,7 @@ use std::fmt;
 /// Place of a problem: in the scenario, or in an argument of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The whole scenario.
+    /// The whole text of the scenario.
     File,
     /// Line and column in the text of the scenario.
     Line {
@@ -54,7 +54,7 @@ impl Place {
 /// Error or warning about a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Name of the scenario file.
+    /// Name of the scenario file; empty for a command-line argument.
     pub file: String,
     /// Place in the file or on the command line.
     pub place: Place,
@@ -62,7 +62,7 @@ pub struct Problem {
     pub key: String,
     /// What is wrong and what is allowed.
     pub message: String,
-    /// Line of the text, with carets below the problem.
+    /// Line of the scenario's text with the problem, with carets below it; `None` without such a line.
     pub snippet: Option<String>,
 }
 

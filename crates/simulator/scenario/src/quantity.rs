@@ -3,7 +3,7 @@
 use crate::document::{Data, Value};
 use headway_units::{Drift, Duration, Offset, QueueSize, Rate, Skew, Threshold, number_and_unit};
 
-/// Value of a [`Column`](crate::Column). All cells of a column are of the same variant.
+/// Value of a varied key in a [`Column`](crate::Column). All cells of a column are of one variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Integer in the column's unit.

@@ -16,7 +16,7 @@ const SHORTEST_PHASE: Duration = Duration::from_secs(1);
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct RecordTable {
-    /// Time between samples of the time series; false or 0s for no time series. 100ms if absent.
+    /// Simulated time between samples of the time series; false or 0s for no time series. 100ms if absent.
     #[schemars(default, with = "Series")]
     pub(crate) series: Duration,
     /// Whether to record histograms of packet and frame delays, in addition to the mean and percentiles of the summary.
@@ -35,10 +35,10 @@ pub(crate) struct RecordTable {
 pub struct PhaseTable {
     /// Name of the phase: 1 to 64 letters, digits and _ -
     pub name: String,
-    /// Start of the phase; a multiple of 100ms.
+    /// Start of the phase, since the start of the run; a multiple of 100ms.
     #[schemars(default)]
     pub from: Duration,
-    /// End of the phase, at least 1s after its start; a multiple of 100ms.
+    /// End of the phase, since the start of the run, at least 1s after `from`; a multiple of 100ms.
     pub until: Duration,
 }
 

@@ -27,12 +27,13 @@ pub(crate) struct ScenarioTable {
     /// Name of the scenario in the record; the file name without .toml if absent.
     #[schemars(default)]
     pub(crate) name: String,
-    /// Duration of the run, above 0s and at most 1000000s.
+    /// Simulated duration of the run, above 0s and at most 1000000s.
     pub(crate) duration: Duration,
     /// Seed of all random streams.
     #[schemars(default = "default_seed", range(max = 9_223_372_036_854_775_807_u64))]
     pub(crate) seed: u64,
-    /// Dialect of the scenario: the implementation or standard whose default values all absent options have.
+    /// Dialect of the scenario: the implementation or standard whose default values absent options have. A link or flow
+    /// may have its own.
     #[schemars(default)]
     pub(crate) dialect: Dialect,
     /// Rule for the order of simultaneous events. If absent: scheduled in dialect ns2, else drawn.
@@ -53,11 +54,11 @@ pub(crate) struct ScenarioTable {
     pub(crate) link: Vec<LinkTable>,
     /// Flows.
     pub(crate) flow: Vec<FlowTable>,
-    /// Attackers on the flows.
+    /// Attackers on DCCP flows.
     #[schemars(default)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attacker: Vec<AttackerTable>,
-    /// Keys that vary, each with its values: every combination is a run.
+    /// Keys that vary, each with its values: every combination of values is a run.
     #[schemars(with = "crate::vary::VaryTable", default)]
     #[serde(skip_serializing)]
     #[expect(dead_code, reason = "used by the schema only; a resolved scenario is one run")]
@@ -100,15 +101,15 @@ pub struct Scenario {
     pub series: Option<Duration>,
     /// Whether histograms of packet and frame delays are recorded.
     pub distributions: bool,
-    /// Named intervals with separate results of each flow.
+    /// Named intervals of the run (phases) with separate results of each flow.
     pub phases: Vec<PhaseTable>,
     /// Names of the nodes: those of `[[node]]` in file order, then those that only links name.
     pub nodes: Vec<String>,
     /// CPU times of receiving packets, by node; `None` for a node where receiving takes no time.
     pub hosts: Vec<Option<HostOptions>>,
-    /// Clocks, by node; `None` if the node has true time.
+    /// Clocks, by node; `None` for a node that has true time.
     pub clocks: Vec<Option<ClockOptions>>,
-    /// One entry per direction, in file order; for a duplex link the forward direction, then the reverse direction.
+    /// Directions of the links, in file order; for a duplex link the forward direction, then the reverse direction.
     pub links: Vec<Link>,
     /// Flows in file order; the replicas of a flow are separate entries, in order of their numbers.
     pub flows: Vec<Flow>,

@@ -62,7 +62,7 @@ pub(crate) const REMOVED: [&str; 22] = [
 /// Maximum number of candidates in a message, enough for all options of a controller.
 const MAX_LISTED: usize = 100;
 
-/// Returns the end of an error message about an unknown key or name: the nearest candidate, or a list.
+/// Returns the end of an error message about an unknown key or name: the most similar candidate, or the list of all.
 #[must_use]
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(word, candidates.clone()) {
@@ -71,8 +71,8 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     }
 }
 
-/// Returns the end of an error message about an unknown value: the new name of a renamed value, or the nearest value
-/// and all values.
+/// Returns the end of an error message about an unknown value: the new name of a renamed value, or the most similar
+/// value and the list of all values.
 #[must_use]
 pub fn choices<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let is_now = |now: &str| RENAMED.contains(&(word, now));

@@ -30,7 +30,8 @@ impl FromStr for Vary {
 }
 
 impl Vary {
-    /// Returns the key `seeds` with `count` seeds from 1, for the option `--seeds`. Errors name that option.
+    /// Returns the key `seeds` with the seeds 1 to `count`, for the command-line option `--seeds`. Errors name that
+    /// option.
     #[must_use]
     pub fn seeds(count: u64) -> Self {
         let origin = Origin::Option(Arc::from("--seeds"));

@@ -6,12 +6,12 @@ use headway_record::FlowMeter;
 use headway_scenario::{Scenario, Spread};
 use headway_units::{Clock, Duration, Instant, Offset, Random, Skew};
 
-/// Clocks of a flow's endpoints.
+/// Clocks of the nodes at both ends of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowClocks {
-    /// Clock of the sender.
+    /// Clock of the flow's sender.
     pub sender: Clock,
-    /// Clock of the receiver.
+    /// Clock of the flow's receiver.
     pub receiver: Clock,
 }
 

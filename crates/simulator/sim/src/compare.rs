@@ -17,30 +17,31 @@ use std::sync::Arc;
 /// send opportunities.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// By priority: packets on time, divided by the written packets of this priority.
+    /// By priority: packets of this priority that arrive on time, divided by those that the application writes.
     pub on_time: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and all more urgent priorities together, divided by the written packets of
-    /// these priorities.
+    /// By priority: packets of this and all more urgent priorities together that arrive on time, divided by those that
+    /// the application writes.
     pub up_to: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and all more urgent priorities together, divided by the upper bound of this
-    /// number for any send queue; 1 if the bound is zero.
+    /// By priority: packets of this and all more urgent priorities together that arrive on time, divided by the upper
+    /// bound of their number for any send queue; 1 if the bound is zero.
     pub part_of_bound: BTreeMap<u8, f64>,
 }
 
-/// Results of one send queue.
+/// Results of one of the compared send queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Fingerprint (hash of the event order) of the run with this queue; equal runs have equal fingerprints.
     pub fingerprint: String,
-    /// In the run with this queue, by kind of media: packets that arrived by their deadline, divided by the written
-    /// packets whose deadline is in the measured interval.
+    /// In the run with this queue, by kind of media: packets that arrived by their deadline, divided by the packets
+    /// that the application wrote. Both are packets whose deadline is in the measured interval.
     pub on_time: BTreeMap<MediaKind, f64>,
-    /// In the run with this queue, by kind of media: packets that arrived after their deadline, divided by the written
-    /// packets whose deadline is in the measured interval.
+    /// In the run with this queue, by kind of media: packets that arrived after their deadline, divided by the packets
+    /// that the application wrote. Both are packets whose deadline is in the measured interval.
     pub late: BTreeMap<MediaKind, f64>,
     /// Results of the queue over the recorded send opportunities of the [`Comparison`], which are equal for all queues.
     pub replayed: Shares,
-    /// Results of a replay in which the queue knows the delay of each packet in advance; `None` unless requested.
+    /// Results of the queue over these send opportunities if it knows the delay of each packet in advance; `None`
+    /// unless requested.
     pub oracle: Option<Shares>,
 }
 
@@ -54,13 +55,13 @@ pub struct Comparison {
     pub opportunities: usize,
     /// Upper bound of the fractions of packets on time over the send opportunities, for any send queue.
     pub bound: Shares,
-    /// Results of each queue, in the order given.
+    /// Results of each send queue, in the order in which [`compare`] was given them.
     pub queues: Vec<Compared>,
 }
 
-/// Compares `queues` on flow number `flow`; the flow's own queue is ignored. With `oracle`, also replays each queue
-/// with the delay of each packet known in advance. Runs the scenario once to record the send opportunities, and once
-/// for each queue. Stops when `keep_running` returns `false`.
+/// Compares the send queues `queues` on flow number `flow`; the flow's own send queue is ignored. With `oracle`, also
+/// replays each queue with the delay of each packet known in advance. Runs the scenario once to record the send
+/// opportunities, and once for each queue. Stops when `keep_running` returns `false`.
 ///
 /// # Errors
 /// See [`YardstickError`].

@@ -26,7 +26,7 @@ impl EventTrace {
         Self { log: EventLog::new(names), links: scenario.links.len(), nodes: scenario.nodes.len() }
     }
 
-    /// Returns the bytes of the file since the last call.
+    /// Returns the bytes of `events.arrow` that have become complete since the last call.
     ///
     /// # Errors
     /// Returns an error if encoding fails.
@@ -34,7 +34,7 @@ impl EventTrace {
         self.log.take()
     }
 
-    /// Returns the rest of the file.
+    /// Ends the trace and returns the rest of `events.arrow`.
     ///
     /// # Errors
     /// Returns an error if encoding fails.

@@ -3,7 +3,8 @@
 use headway_engine::{Actor, Class};
 use headway_units::Instant;
 
-/// 64-bit hash of times and order of events, without ends of transmissions, which only some links schedule.
+/// Hash (64 bits) of the times and the order of a run's events, without ends of transmissions, which only some links
+/// schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 

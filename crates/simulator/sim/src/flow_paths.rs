@@ -10,7 +10,8 @@ use headway_units::Instant;
 pub struct FlowPath {
     /// Start time of the flow in a run with the scenario's seed.
     pub start: Instant,
-    /// Links of the path to the receiver, as indices into [`Scenario::links`]. Detours through attackers are excluded.
+    /// Links of the path from the sender to the receiver, as indices into [`Scenario::links`], without detours through
+    /// attackers.
     pub links: Vec<usize>,
 }
 

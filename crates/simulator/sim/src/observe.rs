@@ -7,7 +7,7 @@ use headway_units::{DropCause, Duration, Instant};
 /// Event of a packet at a link, with its letter in ns-2 traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// The packet is offered to the link's queue (`+`).
+    /// The packet is offered to the link's queue (`+`), which may then drop it.
     Enqueue,
     /// The loss model drops the packet before the queue (`d` without a preceding `+`).
     Lost,
@@ -15,14 +15,14 @@ pub enum LinkEvent {
     Dequeue,
     /// The packet reaches the far end (`r`).
     Receive,
-    /// The packet is dropped after it was offered (`d`).
+    /// The link drops the packet after it was offered to the queue (`d`).
     Drop,
 }
 
 /// Round-trip measurement of a sender from a report or an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Sample of the round-trip time.
+    /// Measured round-trip time.
     pub sample: Duration,
     /// Smoothed round-trip time of the rate controller, if there is one.
     pub smoothed: Option<Duration>,
@@ -33,22 +33,22 @@ pub struct RoundTrip {
 /// A packet offered to a link. Later calls of the observer identify the packet by [`slot`](Self::slot).
 #[derive(Clone, Copy, Debug)]
 pub struct OfferedPacket<'a> {
-    /// Small number that identifies the packet until it leaves this link; unique among the packets that are on links.
+    /// Small number that identifies the packet until it leaves this link; unique among all packets that are on links.
     pub slot: usize,
     /// Number of the link direction, in the order of the scenario.
     pub link: usize,
     /// Number of packets that wait in the link's queue, without this packet.
     pub queue: u64,
-    /// Packet that is offered.
+    /// Packet that is offered to the link.
     pub packet: &'a Packet,
 }
 
 /// Place where a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Link with this number.
+    /// Link direction with this number, in the order of the scenario.
     Link(usize),
-    /// Node with this number, by its host or an attacker.
+    /// Node with this number, in the order of the scenario: its host or an attacker there dropped the packet.
     Node(usize),
 }
 
@@ -99,22 +99,23 @@ impl From<headway_rate::CongestionEvents> for CongestionEvents {
     }
 }
 
-/// Receives the events of a run in order of time. The unit type ignores all events at no cost.
+/// Receives the events of a run in the order in which they are known. The unit type ignores all events at no cost.
 pub trait Observer {
     /// Whether [`link_event`](Self::link_event) is called. Every link then schedules events for the ends of its
     /// transmissions, so that dequeues are reported when they happen.
     const WATCHES: bool;
-    /// Whether the `hop_*` methods are called, for each packet at each link. They cause no events: if the outcome is
-    /// known when a packet is offered, it is reported then.
+    /// Whether the `hop_*` methods are called, for each packet at each link. They cause no simulator events: if a
+    /// packet's transmission is known when the packet is offered to the link, it is reported then.
     const HOPS: bool = false;
-    /// Whether [`dropped`](Self::dropped), [`congestion_event`](Self::congestion_event), [`unsent`](Self::unsent) and
-    /// [`late`](Self::late) are called.
+    /// Whether [`congestion_event`](Self::congestion_event), [`unsent`](Self::unsent) and [`late`](Self::late) are
+    /// called.
     const FLOW_EVENTS: bool = false;
 
-    /// Handles an event on the link with this number.
+    /// Handles an event on the link direction with this number. Called if `WATCHES` is true.
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet);
 
-    /// Handles a change of RED's average queue length at a link, in packets (of mean size if RED counts bytes).
+    /// Handles RED's average queue length at a link after an arrival, in packets (of mean size if RED counts bytes).
+    /// Always called.
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
 
     /// Handles a packet that a host with processing time has delivered or dropped. Called if `WATCHES` is true.
@@ -123,13 +124,13 @@ pub trait Observer {
     /// Handles a round-trip time that a flow's sender measured. Called if `WATCHES` or `FLOW_EVENTS` is true.
     fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
 
-    /// Handles a possible change of a TCP flow's window.
+    /// Handles a possible change of the congestion window of a TCP flow. Always called.
     fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}
 
     /// Handles a packet that is offered to a link, before it is queued or dropped.
     fn hop_offered(&mut self, _now: Instant, _hop: &OfferedPacket<'_>) {}
 
-    /// Handles the transmission of the packet in this slot, from `start` to `end`, which may be in the future.
+    /// Handles the transmission of the packet in this slot, from `start` to `end`; both may be in the future.
     fn hop_transmitted(&mut self, _slot: usize, _start: Instant, _end: Instant) {}
 
     /// Handles a congestion mark that the link sets on the packet in this slot.
@@ -139,20 +140,20 @@ pub trait Observer {
     /// it.
     fn hop_ended(&mut self, _now: Instant, _slot: usize, _dropped: Option<DropCause>) {}
 
-    /// Handles a packet that was dropped by a link, a host or an attacker.
+    /// Handles a packet that was dropped by a link, a host or an attacker. Always called.
     fn dropped(&mut self, _now: Instant, _place: Place, _cause: DropCause, _packet: &Packet) {}
 
     /// Handles an event that reduces the rate or window of a flow's sender. `resent` is the number of the packet that
     /// the sender retransmits immediately, if any.
     fn congestion_event(&mut self, _now: Instant, _flow: usize, _setback: CongestionEvent, _resent: Option<i64>) {}
 
-    /// Handles a packet discarded by a flow's send queue.
+    /// Handles a packet that a flow's send queue discarded before it was sent.
     fn unsent(&mut self, _now: Instant, _flow: usize, _unsent: &Unsent) {}
 
-    /// Handles a packet that arrived later than its deadline by `by`.
+    /// Handles a packet that arrived at its receiver the time `by` after its deadline.
     fn late(&mut self, _now: Instant, _by: Duration, _packet: &Packet) {}
 
-    /// Handles the end of the run, or of its observed part.
+    /// Handles the end of the run, or the time at which it was stopped.
     fn ended(&mut self, _now: Instant) {}
 }
 

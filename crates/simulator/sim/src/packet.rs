@@ -25,11 +25,11 @@ pub struct Packet {
     pub ecn: Ecn,
     /// DSCP of the IP header.
     pub dscp: Dscp,
-    /// Whether the packet is sent from the flow's sender to its receiver.
+    /// Whether the packet is sent from the flow's sender to its receiver; if not, in the opposite direction.
     pub forward: bool,
     /// Number of the packet in the run, from 0, in the order of sending.
     pub uid: u64,
-    /// Time at which it was sent.
+    /// Time at which the packet was sent.
     pub sent: Instant,
     /// Contents of the packet.
     pub body: Body,
@@ -111,8 +111,8 @@ impl Body {
 }
 
 impl Packet {
-    /// Returns the number in traces: of a TCP segment, a datagram or a DCCP packet, or the greatest number that a
-    /// report acknowledges. -1 if there is none.
+    /// Returns the packet's sequence number in traces: the number of a TCP segment, a datagram or a DCCP packet, or the
+    /// greatest number that a report acknowledges. -1 if there is none.
     #[must_use]
     pub fn trace_number(&self) -> i64 {
         match &self.body {
@@ -192,9 +192,9 @@ pub struct Data {
     pub payload: u32,
     /// Kind of media of the data.
     pub kind: MediaKind,
-    /// Frame number and position in the frame, if this data belongs to a frame.
+    /// Number of the media frame and position in it; `None` if the data belongs to no frame.
     pub fragment: Option<Fragment>,
-    /// Time at which the application wrote it.
+    /// Time at which the application wrote the data.
     pub created: Instant,
     /// Latest time of a useful arrival; `FAR_FUTURE` for none.
     pub deadline: Instant,
@@ -329,7 +329,7 @@ impl TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Number of the packet among the flow's packets of this type, from 0.
+    /// Number of the datagram among the flow's datagrams, from 0.
     pub sequence: u64,
     /// Contents of the packet.
     pub data: Data,
@@ -345,7 +345,8 @@ pub struct Numbered {
     pub data: Data,
     /// Header fields set by the controller.
     pub stamp: Stamp,
-    /// Number of datagrams per acknowledgement that the sender requests; 0: the receiver's controller decides.
+    /// Number of datagrams per report that the sender requests; with 0, the receiver's part of the controller decides
+    /// when to report.
     pub ack_ratio: u16,
 }
 

@@ -6,7 +6,7 @@ use headway_record::{Hop, HopId, HopLink, PacketIndex, PacketNames, PacketRows, 
 use headway_scenario::{Link, Scenario};
 use headway_units::{Bytes, DropCause, Instant};
 
-/// Trace of all hops. Call [`take`](Self::take) regularly to limit its memory.
+/// Trace of every packet at every link: `packets.arrow`. Call [`take`](Self::take) regularly to limit its memory.
 #[derive(Debug)]
 pub struct PacketTrace {
     rows: PacketRows,
@@ -29,7 +29,7 @@ impl PacketTrace {
         Self { rows: PacketRows::new(&names), open: Vec::new(), index: None }
     }
 
-    /// Returns the bytes of the file since the last call.
+    /// Returns the bytes of `packets.arrow` that have become complete since the last call.
     ///
     /// # Errors
     /// Returns an error if encoding fails.
@@ -37,7 +37,7 @@ impl PacketTrace {
         self.rows.take()
     }
 
-    /// Returns the positions of the file's batches, after the end of the run.
+    /// Returns the positions of the batches in `packets.arrow`; `None` before the end of the run.
     #[must_use]
     pub fn index(&self) -> Option<&PacketIndex> {
         self.index.as_ref()

@@ -79,9 +79,9 @@ pub(crate) fn run_out<O: Observer>(
 }
 
 impl SendQueueEvaluation {
-    /// Runs the scenario so that flow number `flow` always has data to send. The sizes of its application's packets are
-    /// repeated cyclically. Records the controller's send opportunities from `measure_from` on. Only packets that are
-    /// written and expire in the measured interval count.
+    /// Runs the scenario with a source for flow number `flow` that always has data to send, in packets of the sizes
+    /// that its application writes, repeated cyclically. Records the controller's send opportunities from
+    /// `measure_from` on. Only packets of the application that are written and expire in the measured interval count.
     ///
     /// # Errors
     /// See [`YardstickError`].
@@ -116,15 +116,16 @@ impl SendQueueEvaluation {
         Ok(Self { media, slots: Slots::new(&all), round_trips, from })
     }
 
-    /// Returns whether a flow can be evaluated: whether it has a send queue and sends packets with a lifetime.
+    /// Returns whether a flow can be evaluated: whether it has a send queue, and writes a packet that expires within
+    /// the measured interval.
     #[must_use]
     pub fn fits(scenario: &Scenario, flow: usize) -> bool {
         let first = each_counted(scenario, flow, |_| ControlFlow::Break(()));
         matches!(first, Ok(()) | Err(YardstickError::TooManyPackets(_)))
     }
 
-    /// Returns the number of packets of the application that count: those written in the measured interval that expire
-    /// in it.
+    /// Returns the number of packets of the application that count: those that it writes in the measured interval and
+    /// that expire in it.
     #[must_use]
     pub fn offered(&self) -> usize {
         self.media.len()

@@ -5,19 +5,20 @@ use std::ops::AddAssign;
 /// Counters of a TCP sender since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets sent: SYN, data and retransmissions.
+    /// Packets that the sender sent: SYN, data and retransmissions.
     pub sent: u64,
     /// Packets sent with a sequence number that was sent before.
     pub retransmitted: u64,
-    /// Retransmission timeouts with data in flight.
+    /// Expirations of the retransmission timer with data in flight.
     pub timeouts: u64,
-    /// Fast retransmits, each of which starts a recovery.
+    /// Fast retransmits, each of which starts a loss recovery.
     pub fast_recoveries: u64,
     /// Window reductions caused by ECN.
     pub ecn_reductions: u64,
     /// Acknowledgements that the sender processed.
     pub acks: u64,
-    /// Connections that stopped using ECN because the path changes the ECN field (with `ecn_echo = "accurate"`).
+    /// 1 if the sender stopped using ECN because the path changes the ECN field (with `ecn_echo = "accurate"`), else 0;
+    /// of several connections, their number.
     pub ecn_failures: u64,
 }
 

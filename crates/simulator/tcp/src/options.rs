@@ -38,15 +38,15 @@ options! {
         Usual segment: Bytes = Bytes::new(1500), Ns2: Bytes::new(1040);
         /// Size of the headers of a data segment, from 1B to less than `segment`.
         Usual header: Bytes = Bytes::new(40), Linux: Bytes::new(52);
-        /// Size of the SYN on the wire; absent: as `header` (ns-2's Vegas sends a SYN of full size).
+        /// Size of the SYN on the wire. If absent: the value of `header` (ns-2's Vegas sends a SYN of full size).
         Usual syn_size: Option<Bytes> = None;
 
         /// Window after the SYN-ACK (ns-2 `windowInit_`).
         Usual initial_window: QueueSize = QueueSize::Packets(10), Ns2: QueueSize::Packets(2);
         /// Bytes that limit `initial_window` to `max(2, initial_window_bytes / payload)` segments (RFC 3390: `"4380B"`
-        /// with 4 packets, RFC 6928: `"14600B"` with 10).
+        /// with 4 packets, RFC 6928: `"14600B"` with 10); `false` for no such limit.
         Usual initial_window_bytes: Option<Bytes> = Some(Bytes::new(14_600)), Ns2: None, Linux: None;
-        /// Initial slow-start threshold; absent: `window`.
+        /// Initial slow-start threshold. If absent: the value of `window`.
         Usual initial_ssthresh: Option<QueueSize> = None;
 
         /// Minimum retransmission timeout.
@@ -55,10 +55,10 @@ options! {
         Usual rto_floor: RtoFloor = RtoFloor::Rto, Linux: RtoFloor::Variance;
         /// Granularity of the sender's clock (G of RFC 6298), from 1ns to 1s.
         Usual tick: Duration = Duration::from_millis(1), Ns2: Duration::from_millis(10), Linux: Duration::from_micros(1);
-        /// Time before time zero at which the sender's clock ticked, less than `tick` (random in ns-2).
+        /// How long before the start of the run the sender's clock last ticked, less than `tick` (random in ns-2).
         Usual clock_phase: Duration = Duration::ZERO, Ns2: NS2_CLOCK_PHASE;
-        /// Whether each acknowledgement of new data gives a round-trip sample (RFC 7323), instead of one segment per
-        /// window.
+        /// Whether each acknowledgement of new data gives a round-trip sample, by timestamps (RFC 7323), instead of one
+        /// segment per window.
         Usual timestamps: bool = false, Linux: true;
 
         /// Number of duplicate acknowledgements that start a fast retransmit, at least 1.
@@ -68,37 +68,37 @@ options! {
         Usual limited_transmit: bool = true;
         /// Quantity whose half becomes ssthresh after a loss.
         Usual halving: Halving = Halving::Flight, Headway1: Halving::Network, Ns2: Halving::Window, Linux: Halving::Window;
-        /// Value of cwnd after a loss halves it.
+        /// Value of cwnd after a loss or a mark halves it.
         Usual halved_window: HalvedWindow = HalvedWindow::Ssthresh, Ns2: HalvedWindow::Fractional;
         /// Increase of the window in congestion avoidance.
         Usual increase: Increase = Increase::Fractional, Linux: Increase::Whole;
 
-        /// Maximum number of segments that are sent at one acknowledgement or timeout (ns-2 `maxburst_`). Absent:
-        /// limited by the window only.
+        /// Maximum number of segments that the sender sends at one acknowledgement or timeout (ns-2 `maxburst_`). If
+        /// absent: limited by the window only.
         Usual max_burst: Option<QueueSize> = None;
-        /// Maximum random delay before segments that the window permits are sent, uniform from 0, which breaks phase
-        /// effects (ns-2 `overhead_`); at most 1s, the minimum timeout of RFC 6298.
+        /// Maximum of the random delay, uniform from 0, after which the sender sends segments that the window permits;
+        /// it breaks phase effects (ns-2 `overhead_`); at most 1s, the minimum timeout of RFC 6298.
         Usual overhead: Duration = Duration::ZERO;
         /// Whether segments are paced SRTT / cwnd apart (Aggarwal, Savage and Anderson 2000). Fast retransmits and
         /// segments before the first round-trip sample are not delayed. Excludes `overhead`.
         Usual paced: bool = false;
-        /// Time at the pacing rate whose data a paced sender passes to the network at once, at least two segments and at
-        /// most 64 KiB, as a host with segmentation offload does (Linux: 1ms); at most 1s. Absent: each segment is
-        /// paced. Used with `paced`.
+        /// With `paced`: the sender sends at once the data that the pacing rate sends in this time (at least two
+        /// segments, at most 64 KiB), as a host with segmentation offload does (Linux: 1ms); at most 1s. If absent:
+        /// each segment is paced.
         Usual segmentation_offload: Option<Duration> = None;
 
         /// Whether sender and sink use Explicit Congestion Notification (RFC 3168).
         Usual ecn: bool = false;
 
-        /// Maximum delay of an acknowledgement, at most 500ms (RFC 5681 section 4.2); every second segment is
-        /// acknowledged immediately. Absent: every segment is.
+        /// Maximum time by which the sink (receiver) delays an acknowledgement, at most 500ms (RFC 5681 section 4.2);
+        /// it acknowledges every second segment immediately. With `false` it acknowledges every segment immediately.
         // RFC 1122 section 4.2.3.2 requires delayed acknowledgements ("SHOULD"); most implementations use 200 ms.
         Usual delayed_ack: Option<Duration> = Some(Duration::from_millis(200)), Ns2: None, Linux: Some(Duration::from_millis(40));
-        /// Number of segments that a sink with delayed acknowledgements acknowledges immediately at the start (Linux's
-        /// quick-ACK mode).
+        /// Number of segments at the start of the connection that a sink with delayed acknowledgements acknowledges
+        /// immediately (Linux's quick-ACK mode).
         Usual quick_acks: u32 = 0, Linux: LINUX_QUICK_ACKS;
-        /// Number of segments that a sink with delayed acknowledgements acknowledges immediately after a segment out of
-        /// order.
+        /// Number of segments from a segment out of order on that a sink with delayed acknowledgements acknowledges
+        /// immediately.
         Usual quick_acks_after_gap: u32 = 0;
         /// Whether the last of several segments released together carries PSH, which a sink acknowledges immediately
         /// (Linux).
@@ -110,35 +110,37 @@ options! {
         /// Retransmission timeout before the first round-trip sample, from 1ms to `max_rto`.
         Expert initial_rto: Duration = Duration::from_secs(1), Ns2: Duration::from_secs(3);
         /// Retransmission timeout after a lost SYN, until the first round-trip sample (RFC 6298 step 5.7), from 1ms to
-        /// `max_rto`; absent: the back-off is kept.
+        /// `max_rto`. With `false` the back-off of the SYN is kept.
         Expert syn_loss_rto: Option<Duration> = Some(Duration::from_secs(3)), Ns2: None;
         /// Whether a round-trip sample from a timestamp ends the back-off (ns-2 `ts_resetRTO_`).
         Expert timestamps_reset_backoff: bool = true, Ns2: false;
 
-        /// Unit by which the window grows: acknowledgements or acknowledged segments (RFC 3465, RFC 5681 section 3.1).
+        /// What the growth of the window counts: acknowledgements or acknowledged segments (RFC 3465, RFC 5681 section
+        /// 3.1).
         Expert ack_counting: AckCounting = AckCounting::Segments, Ns2: AckCounting::Acks;
         /// Maximum increase per acknowledgement in slow start, in segments, with `ack_counting = "segments"` (L of RFC
         /// 3465). It is 1 after a timeout, unless the limit is 4294967295, which means no limit.
         Expert slow_start_limit: u32 = 2, Linux: u32::MAX;
-        /// Whether the window grows even if it is not used (ns-2 `control_increase_` 0).
+        /// Whether the window grows even if the sender does not use all of it (ns-2 `control_increase_` 0).
         Expert grow_when_limited: bool = false, Ns2: true;
-        /// Window after a silence longer than the retransmission timeout.
+        /// Window with which a sender resumes after it has sent nothing for longer than its retransmission timeout.
         Expert restart_after_idle: Restart = Restart::InitialWindow, Ns2: Restart::One, Linux: Restart::Decay;
 
         /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it). In ns-2 a
         /// repeated SYN also carries CWR.
         Expert ecn_on_retransmission: bool = false, Ns2: true;
-        /// Minimum window after a mark, in segments, 1 or 2. A timeout always leaves 1. With 1, a further mark makes
-        /// the sender wait for its retransmission timer (RFC 3168 section 6.1.2). With 2, it does not slow down further
-        /// (Linux).
+        /// Minimum window after an ECN mark, in segments, 1 or 2. A timeout always leaves 1. With 1, a further mark
+        /// makes the sender wait for its retransmission timer (RFC 3168 section 6.1.2). With 2, the sender does not
+        /// slow down further (Linux).
         Expert ecn_least_window: u32 = 1, Linux: 2;
         /// Method by which a sink (receiver) reports ECN marks.
         Expert ecn_echo: EcnEcho = EcnEcho::UntilCwr;
 
-        /// Whether the last segment of a session, which carries the FIN, is acknowledged immediately, as in real
-        /// stacks.
+        /// Whether the sink acknowledges the last segment of a session, which carries the FIN, immediately, as real
+        /// stacks do.
         Expert answer_fin: bool = true, Ns2: false;
-        /// Whether the acknowledgement of a repeated last segment may be delayed, as by ns-2's DelAck sink.
+        /// Whether the sink may delay the acknowledgement of a duplicate of the newest segment received in order, as
+        /// ns-2's DelAck sink does.
         Expert delay_duplicates: bool = false, Ns2: true;
     } with {
         /// Options of kinds with fast recovery.
@@ -169,7 +171,8 @@ options! {
         Expert exit_recovery_fix: bool = true, Ns2: false;
         /// Minimum FlightSize used by `exit_recovery_fix`, in segments: 1 (RFC 6582) or 0 (ns-2).
         Expert exit_recovery_least_flight: u32 = 1, Ns2: 0;
-        /// Maximum new segments that one acknowledgement releases in a recovery; absent: limited by the window.
+        /// Maximum number of new segments that one acknowledgement releases in a recovery. If `false`, or absent except
+        /// in dialect ns2: limited by the window only.
         Expert recovery_burst: Option<QueueSize> = None, Ns2: Some(QueueSize::Packets(2));
     }
 }
@@ -191,12 +194,12 @@ options! {
     SackOptions {
         /// Whether a recovery uses proportional rate reduction (RFC 6937) instead of an immediate reduction.
         Usual proportional_rate_reduction: bool = false, Headway1: true, Linux: true;
-        /// Whether, in recovery, a received segment marks all segments sent before it as lost, including
-        /// retransmissions (RACK of RFC 8985, for paths without reordering).
+        /// Whether, in a recovery, the sender takes all segments as lost that were sent before a received one,
+        /// including retransmissions (RACK of RFC 8985, for paths without reordering).
         Usual rack: bool = false, Headway1: true, Linux: true;
         /// Method by which the sender estimates the number of segments in the network.
         Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
-        /// Maximum SACK blocks in an acknowledgement, 0 to 3.
+        /// Maximum number of SACK blocks in an acknowledgement, 0 to 3.
         Expert sack_blocks: u8 = 0;
         /// Whether a recovery may start before three duplicates, by RACK's reordering window (RFC 8985 section 6.2). It
         /// starts when a received segment was sent at least a quarter of the minimum round-trip time after the missing
@@ -243,7 +246,7 @@ pub enum EcnEcho {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halving {
-    /// `min(cwnd, window)`, again at each further timeout (ns-2, Linux).
+    /// `min(cwnd, window)`, which each further timeout halves again (ns-2, Linux).
     Window,
     /// FlightSize without the segments of Limited Transmit (RFC 5681 section 3.1). A timeout never raises ssthresh
     /// within a loss event.
@@ -268,13 +271,13 @@ pub enum HalvedWindow {
     Whole,
 }
 
-/// Unit by which the window grows.
+/// What the growth of the window counts: acknowledgements or acknowledged segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckCounting {
-    /// Number of acknowledgements.
+    /// The window grows by the number of acknowledgements.
     Acks,
-    /// Number of acknowledged segments.
+    /// The window grows by the number of acknowledged segments.
     Segments,
 }
 
@@ -289,19 +292,19 @@ pub enum Increase {
     Whole,
 }
 
-/// Window after a silence longer than the retransmission timeout.
+/// Window with which a sender resumes after it has sent nothing for longer than its retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// The window from before the silence.
+    /// The window from before the pause.
     Keep,
-    /// One segment: the retransmission timer also runs with nothing in flight, and its expiry resets the window (ns-2
-    /// `slow_start_restart_`).
+    /// One segment: the retransmission timer also runs with nothing in flight, and its expiry sets the window to one
+    /// segment (ns-2 `slow_start_restart_`).
     One,
-    /// The window is that from before the silence, but at most the initial window (RFC 5681 section 4.1).
+    /// The window from before the pause, but at most the initial window (RFC 5681 section 4.1).
     InitialWindow,
-    /// The window is that from before the silence, halved for each retransmission timeout that elapsed, but at least
-    /// the initial window (RFC 2861, Linux).
+    /// The window from before the pause, halved for each retransmission timeout that elapsed, but at least the initial
+    /// window (RFC 2861, Linux).
     Decay,
 }
 
@@ -355,7 +358,7 @@ impl Rules {
         let most = (OFFLOADED.count() / self.payload().count().max(1)).max(2);
         (rate * time.as_secs_f64()).clamp(2.0, most as f64) as u32
     }
-    /// Returns the size of the largest acknowledgement.
+    /// Returns the size of the largest acknowledgement that the sink can send, on the wire.
     #[must_use]
     pub fn largest_ack(&self) -> Bytes {
         let (most, option) = match self.ecn_echo {

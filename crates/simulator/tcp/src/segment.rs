@@ -12,7 +12,8 @@ pub struct Segment {
     pub seq: u64,
     /// Time of transmission, on the clock of its sender (TSval of RFC 7323).
     pub sent: Instant,
-    /// `sent` of the packet that the peer responds to (TSecr of RFC 7323).
+    /// In an acknowledgement: [`sent`](Self::sent) of the data packet that it echoes, on the clock of the data sender
+    /// (TSecr of RFC 7323).
     pub echo: Instant,
     /// SACK blocks of an acknowledgement (RFC 2018), and counters of accurate ECN.
     pub sack: SackBlocks,
@@ -29,13 +30,13 @@ pub struct Segment {
     pub cwr: bool,
     /// PSH: requests an immediate acknowledgement. Only set on the first transmission of data.
     pub push: bool,
-    /// Whether this number was sent before.
+    /// Whether a segment with this number was sent before.
     pub retransmission: bool,
 }
 
 impl Segment {
-    /// Returns the segment number as ns-2 prints it. For an acknowledgement, it is the last number received in order,
-    /// -1 before the first.
+    /// Returns the number of the packet as ns-2 prints it: of an acknowledgement, the last number received in order, -1
+    /// before the first.
     #[must_use]
     pub const fn ns2_number(&self) -> i64 {
         self.seq as i64 - if self.is_ack { 1 } else { 0 }
@@ -93,7 +94,8 @@ impl SackBlocks {
         let start = u32::from(counts.ect0) | u32::from(counts.ect1) << 16;
         self.0[2] = (start, start.wrapping_add(COUNTS | u32::from(counts.ce)));
     }
-    /// Removes and returns the counters of accurate ECN. Until then they must not be read as a block.
+    /// Removes and returns the counters of accurate ECN. Must be called before the blocks are read if there may be
+    /// counters.
     pub fn take_counts(&mut self) -> Option<EcnCounts> {
         let (start, end) = self.0[2];
         let rest = end.wrapping_sub(start);
@@ -110,7 +112,8 @@ impl SackBlocks {
     fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.0.iter().copied().take_while(|(start, end)| start != end)
     }
-    /// Returns the blocks of an acknowledgement of `ack`, most recent first.
+    /// Returns the blocks, most recent first, as ranges of segment numbers. `ack` is the cumulative number of their
+    /// acknowledgement: blocks store only the low 32 bits.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let near = move |edge: u32| ack.wrapping_add_signed(i64::from(edge.wrapping_sub(ack as u32) as i32));
         self.edges().map(move |(start, end)| near(start)..near(end))
@@ -120,7 +123,8 @@ impl SackBlocks {
 /// Length from which on a range is no block, but counters.
 const COUNTS: u32 = 1 << 31;
 
-/// Packets with each ECN field that a sink received, as reported by accurate ECN (RFC 9768). The counters wrap.
+/// Numbers of packets that a sink received with each ECN field, as reported by accurate ECN (RFC 9768). The counters
+/// wrap.
 ///
 /// They replace the counter of CE packets in the field ACE and the byte counters of the AccECN option (section
 /// 3.2.1), since all segments of a connection have one size.
@@ -135,7 +139,7 @@ pub struct EcnCounts {
 }
 
 impl EcnCounts {
-    /// Initial values (RFC 9768 section 3.2.1).
+    /// Initial values of the counters (RFC 9768 section 3.2.1).
     pub const INITIAL: Self = Self { ect0: 1, ect1: 1, ce: 5 };
 
     /// Returns the counters of a SYN-ACK, which report the ECN field of the SYN by the flags AE, CWR and ECE (RFC 9768
@@ -181,7 +185,7 @@ impl EcnCounts {
         let changed = u32::from(self.ect0 != ect0) + u32::from(self.ect1 != ect1) + u32::from(self.ce != ce);
         (2 + 3 * changed).next_multiple_of(4)
     }
-    /// Largest size of the AccECN option, in whole words.
+    /// Largest size of the AccECN option in bytes, rounded up to whole words of 4 bytes.
     pub const LARGEST_OPTION: u32 = 12;
 }
 

@@ -115,7 +115,7 @@ impl Sink {
         }
     }
 
-    /// Handles a segment. Acknowledgements, and numbers beyond the window, are ignored.
+    /// Handles a segment of data or the SYN. Acknowledgements, and segments beyond the receiver window, are ignored.
     #[inline]
     pub fn handle(&mut self, now: Instant, segment: &Segment) {
         if segment.is_ack || segment.seq >= self.next.saturating_add(self.rules.reach()) {
@@ -175,7 +175,8 @@ impl Sink {
         }
     }
 
-    /// Handles the FIN on the last segment of the peer: sends a delayed acknowledgement now if `answer_fin` is set.
+    /// Handles the FIN on the last segment of the peer: makes a delayed acknowledgement due immediately if `answer_fin`
+    /// is set.
     pub fn handle_fin(&mut self) {
         if self.rules.answer_fin && self.due != Instant::FAR_FUTURE {
             self.acknowledge(self.next.saturating_sub(1), self.waiting, false);
@@ -189,7 +190,7 @@ impl Sink {
         (self.due != Instant::FAR_FUTURE).then_some(self.due)
     }
 
-    /// Returns the next acknowledgement to send now; `None` if there is none.
+    /// Returns the next acknowledgement to send at `now`; `None` if there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if let Some(rest) = &mut self.rest {
@@ -242,12 +243,12 @@ impl Sink {
     pub fn received_wire_bytes(&self) -> Bytes {
         Bytes::new(self.wire_bytes)
     }
-    /// Returns the number of duplicate segments.
+    /// Returns the number of segments that arrived again.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
         u64::from(self.duplicates)
     }
-    /// Returns the number of the first data segment that has not arrived.
+    /// Returns the number of the first segment that has not arrived: 0 is the SYN, 1 the first data segment.
     #[must_use]
     pub fn next_expected(&self) -> u64 {
         self.next

@@ -20,7 +20,7 @@ const MAX_PACKETS: u64 = (MAX_BYTES * AckRun::MAX_PACKETS as usize) as u64;
 /// Maximum number of remembered acknowledgements.
 const MAX_RECORDS: usize = 512;
 
-/// Buffer of Ack Vector state at a receiver of data.
+/// Buffer of the states of received packets, from which a receiver of data writes Ack Vectors (RFC 4340 section 11.4).
 ///
 /// Its limit is two Ack Vector options: 506 bytes or 32384 packets. Beyond this limit the oldest states are discarded,
 /// which many acknowledgements have already reported.
@@ -60,8 +60,9 @@ impl AckVectorBuffer {
         Self::default()
     }
 
-    /// Records an acknowledgeable packet, whose options have been processed. Returns whether it is new. Otherwise it is
-    /// a duplicate, or too old to be distinguished from one, and should be ignored (RFC 4340 Appendix A.1.2).
+    /// Records a received packet that can be acknowledged, since its options have been processed (RFC 4340 section
+    /// 7.4). Returns whether it is new. Otherwise it is a duplicate, or too old to be distinguished from one, and
+    /// should be ignored (RFC 4340 Appendix A.1.2).
     ///
     /// A packet counts as marked if any copy was marked. RFC 4340 section 11.4.1 permits this; it never hides
     /// congestion.
@@ -103,7 +104,8 @@ impl AckVectorBuffer {
         true
     }
 
-    /// Returns the acknowledgement number for this vector: the newest packet. `None` before the first.
+    /// Returns the acknowledgement number for the Ack Vector: the newest packet received. `None` before the first
+    /// packet.
     #[must_use]
     pub fn newest(&self) -> Option<Seq48> {
         (!self.runs.is_empty()).then_some(self.newest)

@@ -32,11 +32,12 @@ impl Arrivals<'_> {
     }
 }
 
-/// Merges the Ack Vectors of a packet, which continue each other, into `runs`, from the packet's
-/// acknowledgement number down. Adjacent runs differ. The reserved state counts as not received.
+/// Converts the Ack Vectors of a packet, which continue each other, to `runs` of packets with the same state, from the
+/// packet's acknowledgement number down. Adjacent runs have different states. The reserved state counts as not
+/// received.
 ///
-/// The options of a packet have at most 1008 bytes, which bounds the number of runs. The controller combines the runs
-/// of several acknowledgements by RFC 4340 section 11.4.1, since it knows the earlier ones.
+/// The options of a packet have at most 1008 bytes, which bounds the number of runs. Runs of several acknowledgements
+/// are combined by the controller (RFC 4340 section 11.4.1), which knows the earlier ones.
 pub fn arrivals<'a>(vectors: impl IntoIterator<Item = AckVector<'a>>, runs: &mut Vec<Run>) {
     runs.clear();
     for run in vectors.into_iter().flat_map(|vector| vector.runs()) {

@@ -21,7 +21,7 @@ pub enum Addresses {
     },
 }
 
-/// Protocol below DCCP, whose checksum may protect the packet.
+/// Protocol below DCCP, which determines the checksum that protects the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// IP, protocol 33: the DCCP checksum applies.
@@ -41,7 +41,7 @@ impl CsCov {
     /// The checksum covers no application data.
     pub const NONE: Self = Self(1);
 
-    /// Creates a coverage: 0 all, `n` from 1 to 15 the first `4 * (n - 1)` bytes; `None` above 15.
+    /// Creates a coverage: 0 covers all data, `n` from 1 to 15 its first `4 * (n - 1)` bytes; `None` above 15.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number < 16 { Some(Self(number)) } else { None }
@@ -51,8 +51,8 @@ impl CsCov {
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// Returns how many of `data_len` bytes are covered; `None` if there are fewer than required,
-    /// which makes the packet invalid.
+    /// Returns how many of `data_len` bytes of data are covered; `None` if the coverage exceeds the data, which makes
+    /// the packet invalid.
     #[must_use]
     pub const fn covered(self, data_len: usize) -> Option<usize> {
         match self.0 {

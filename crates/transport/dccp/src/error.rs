@@ -21,13 +21,13 @@ pub enum PacketError {
         /// Packet type, 11 to 15.
         number: u8,
     },
-    /// The sequence numbers are short (X = 0) on a type that requires 48-bit ones.
+    /// The sequence numbers have 24 bits (X = 0) on a packet type that requires 48-bit ones.
     #[error("byte 8: X is 0 on a {kind} packet; expected 1, except on Data, Ack and DataAck (RFC 4340 section 5.1)")]
     ShortNumbers {
         /// Packet type.
         kind: PacketType,
     },
-    /// Data Offset points into the header.
+    /// Data Offset, the length of the header with options, is below that of the header without options.
     #[error(
         "byte 4: Data Offset is {offset} words; the header of a {kind} packet has {minimum} (RFC 4340 section 5.1)"
     )]
@@ -39,7 +39,7 @@ pub enum PacketError {
         /// Header length of this type, in 32-bit words.
         minimum: usize,
     },
-    /// Data Offset points beyond the packet.
+    /// Data Offset, the length of the header with options, exceeds the packet.
     #[error("byte 4: Data Offset is {offset} words; the packet ends at byte {len} (RFC 4340 section 5.1)")]
     DataOffsetTooLarge {
         /// Data Offset, in 32-bit words.
@@ -47,7 +47,7 @@ pub enum PacketError {
         /// Size of the packet, in bytes.
         len: usize,
     },
-    /// The checksum coverage exceeds the data.
+    /// The checksum coverage (CsCov) exceeds the application data.
     #[error("byte 5: CsCov {cscov} covers {} bytes of data; the packet has {data_len} (RFC 4340 section 9.2)", (cscov - 1) * 4)]
     Coverage {
         /// CsCov, 2 to 15.
@@ -60,21 +60,21 @@ pub enum PacketError {
     Checksum {
         /// Checksum in the packet.
         found: u16,
-        /// Checksum of its bytes and addresses.
+        /// Checksum computed from its bytes and addresses.
         wanted: u16,
     },
 }
 
-/// Reason why a UDP datagram carries no DCCP packet. It is dropped (RFC 6773 section 3.3).
+/// Reason why a UDP datagram carries no valid DCCP packet. The datagram is dropped (RFC 6773 section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DatagramError {
-    /// The datagram is shorter than both headers.
+    /// The datagram is shorter than a UDP header and the shortest DCCP header.
     #[error("the datagram ends at byte {len}; UDP and the shortest DCCP header have 20 bytes (RFC 6773 section 3.3)")]
     TooShort {
         /// Size of the datagram, in bytes.
         len: usize,
     },
-    /// The UDP length is invalid.
+    /// The length in the UDP header is invalid.
     #[error("byte 4: the UDP length is {length}; expected 20 to {available} (RFC 6773 section 3.3)")]
     Length {
         /// Length in the UDP header, in bytes.
@@ -90,7 +90,7 @@ pub enum DatagramError {
     Checksum {
         /// Checksum in the datagram.
         found: u16,
-        /// Checksum of its bytes and addresses.
+        /// Checksum computed from its bytes and addresses.
         wanted: u16,
     },
     /// The payload is not a DCCP packet.
@@ -123,13 +123,13 @@ pub enum EncodeError {
         /// Maximum size, in bytes.
         most: usize,
     },
-    /// The sequence number is short on a type that requires a long one.
+    /// The sequence number has 24 bits on a packet type that requires 48.
     #[error("{kind} packets need 48-bit sequence numbers (RFC 4340 section 5.1)")]
     ShortNumbers {
         /// Packet type.
         kind: PacketType,
     },
-    /// The checksum coverage exceeds the data.
+    /// The checksum coverage (CsCov) exceeds the application data.
     #[error("CsCov {cscov} covers {} bytes of data; the packet has {data_len} (RFC 4340 section 9.2)", (cscov - 1) * 4)]
     Coverage {
         /// CsCov, 2 to 15.

@@ -7,7 +7,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Feature(pub u8);
 
-/// Congestion control identifier (RFC 4340 section 10): the value of [`Feature::CCID`].
+/// Congestion control identifier (RFC 4340 section 10), which names a congestion control mechanism: the value of
+/// [`Feature::CCID`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ccid(pub u8);
 
@@ -28,42 +29,43 @@ impl Ccid {
     }
 }
 
-/// Rule by which both endpoints agree on a value (RFC 4340 section 6.3).
+/// Rule by which both endpoints agree on the value of a feature (RFC 4340 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconciliation {
     /// Each option holds a list of one-byte values; the result is the server's first value that the client also lists.
     ServerPriority,
-    /// Each option holds one value, which the feature location decides.
+    /// Each option holds one value, which the endpoint at which the feature is located decides.
     NonNegotiable,
 }
 
 impl Feature {
-    /// CCID of the half-connection.
+    /// CCID of the half-connection whose data the feature location sends.
     pub const CCID: Self = Self(1);
-    /// Whether short sequence numbers may be sent (RFC 4340 section 7.6.1). This implementation declines: the savings
-    /// do not justify easier attacks (section 7.5.5), and fast connections should not use them (section 7.6.2).
+    /// Whether short (24-bit) sequence numbers may be sent (RFC 4340 section 7.6.1). This implementation never allows
+    /// them: the savings do not justify easier attacks (section 7.5.5), and fast connections should not use them
+    /// (section 7.6.2).
     pub const ALLOW_SHORT_SEQNOS: Self = Self(2);
     /// Sequence Window W, six bytes, 32 to 2^46 - 1 (RFC 4340 section 7.5.2).
     pub const SEQUENCE_WINDOW: Self = Self(3);
-    /// Whether the feature location cannot read ECN marks (RFC 4340 section 12.1).
+    /// Whether the feature location cannot read ECN marks on received packets (RFC 4340 section 12.1).
     pub const ECN_INCAPABLE: Self = Self(4);
-    /// Data packets per acknowledgement, two bytes (RFC 4340 section 11.3).
+    /// Number of data packets per acknowledgement (Ack Ratio), two bytes (RFC 4340 section 11.3).
     pub const ACK_RATIO: Self = Self(5);
-    /// Whether Ack Vectors are sent (RFC 4340 section 11.5).
+    /// Whether the feature location sends Ack Vectors (RFC 4340 section 11.5).
     pub const SEND_ACK_VECTOR: Self = Self(6);
-    /// Whether NDP Counts are sent (RFC 4340 section 7.7.2).
+    /// Whether the feature location sends NDP Counts (RFC 4340 section 7.7.2).
     pub const SEND_NDP_COUNT: Self = Self(7);
-    /// Minimum accepted checksum coverage (RFC 4340 section 9.2.1).
+    /// Minimum checksum coverage that the feature location accepts (RFC 4340 section 9.2.1).
     pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
-    /// Whether Data Checksums are verified (RFC 4340 section 9.3.1).
+    /// Whether the feature location verifies Data Checksums (RFC 4340 section 9.3.1).
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
-    /// Rate levels, encoded in up to 252 bytes, for an experimental CCID whose endpoints agree on parameters
-    /// ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
+    /// Discrete rates of the controller, encoded in up to 252 bytes, for an experimental CCID whose endpoints agree on
+    /// them ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALES: Self = Self(128);
-    /// Rules by which the HC-Receiver chooses a rate level, for an experimental CCID whose endpoints agree on
-    /// parameters ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
+    /// Rules by which the HC-Receiver chooses one of the controller's discrete rates, for an experimental CCID whose
+    /// endpoints agree on them ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALE_RULES: Self = Self(129);
-    /// Whether the receiver of CCID 3 sends Loss Event Rates (RFC 4342 section 8.4).
+    /// Whether the receiver of data under CCID 3 sends Loss Event Rates (RFC 4342 section 8.4).
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
 
     /// Returns the reconciliation rule; `None` for an unknown feature.
@@ -182,14 +184,15 @@ pub struct FeatureOption<'a> {
     pub action: FeatureAction,
     /// Feature that is negotiated.
     pub feature: Feature,
-    /// Preferences of a Change; value and preferences of a Confirm; the complete value of a
-    /// non-negotiable feature. Empty on a Confirm: the feature or value was not understood.
+    /// Bytes after the feature number. For a server-priority feature: preferences (Change), or value and preferences
+    /// (Confirm). For a non-negotiable feature: its value. An empty Confirm means that the feature or value was not
+    /// understood.
     pub values: &'a [u8],
 }
 
 impl FeatureOption<'_> {
     /// Returns the value of a non-negotiable feature as a number. `None` for other features, for
-    /// [`SCALES`](Feature::SCALES), and without 1 to 8 bytes.
+    /// [`SCALES`](Feature::SCALES), and unless the value has 1 to 8 bytes.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let known = self.feature.reconciliation() == Some(Reconciliation::NonNegotiable);

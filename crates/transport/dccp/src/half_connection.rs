@@ -2,7 +2,7 @@
 
 use crate::{Feature, FeatureAction, ResetCode};
 
-/// Direction of data relative to a packet.
+/// Half-connection, a direction of data, relative to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HalfConnection {
     /// The packet's sender is the data sender (HC-Sender).

@@ -9,13 +9,15 @@ const WINDOW: u64 = 1 << 15;
 /// Number of the first position: positions before it exist, too.
 const ORIGIN: u64 = 1 << 32;
 
-/// Holds datagrams back until the earlier ones of their stream have arrived, or the sender has given those up.
+/// Holds received datagrams back until the earlier ones of their stream have arrived, or the sender has given those up.
+/// A stream is the datagrams of one priority.
 ///
-/// Each datagram with a [`DeliveryOrder`] states which earlier ones the sender may still send, so that the receiver waits
-/// only for these. It waits at most a set time, and holds a limited number of datagrams. A datagram that arrives after
-/// later ones were delivered is delivered at once; duplicates are discarded. Streams do not wait for each other.
+/// The [`DeliveryOrder`] of each datagram states which earlier ones the sender may still send again, so that the
+/// receiver waits only for these. It waits at most a set time, and holds a limited number of datagrams. A datagram that
+/// arrives after later ones were delivered is delivered at once; duplicates are discarded. Streams do not wait for each
+/// other.
 ///
-/// `M` is what the receiver keeps with a datagram.
+/// `M` is data of the receiver that it keeps with each datagram.
 ///
 /// ```
 /// use headway_dccp::{DeliveryOrder, InOrder};
@@ -60,13 +62,13 @@ struct Held<M> {
 }
 
 impl<M> InOrder<M> {
-    /// Creates an empty buffer that holds at most `most` datagrams, each for at most `wait`.
+    /// Creates an empty buffer that holds at most `most` datagrams of all streams together, each for at most `wait`.
     #[must_use]
     pub const fn new(wait: Duration, most: usize) -> Self {
         Self { wait, most, streams: BTreeMap::new(), held: 0, due: None }
     }
 
-    /// Receives a datagram, and calls `deliver` for each one that no longer waits.
+    /// Receives a datagram, and calls `deliver` for each one that no longer waits, in the order of their stream.
     pub fn receive(
         &mut self,
         now: Instant,

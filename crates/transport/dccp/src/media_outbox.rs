@@ -28,7 +28,7 @@ pub fn reported_packets(newest: u64, runs: &[Run]) -> impl Iterator<Item = Repor
     })
 }
 
-/// Converts the information about the next packet of a send queue to the form that a controller expects.
+/// Converts the information about the next packet of a send queue to the form that a rate controller expects.
 #[must_use]
 pub fn next_of(media: NextMedia) -> Next {
     let NextMedia { size, waiting, age, expires, ends_frame } = media;
@@ -42,8 +42,8 @@ pub fn next_of(media: NextMedia) -> Next {
 ///
 /// The program queues datagrams with [`push`](Self::push), and passes the outbox to [`Connection::poll_transmit`]. It
 /// also reports the number of each packet sent ([`sent`](Outbox::sent)), and each handled packet
-/// ([`packet_handled`](Outbox::packet_handled)). Payloads of datagrams that were never sent, or are lost, are returned
-/// by [`poll_given_up`](Self::poll_given_up).
+/// ([`packet_handled`](Outbox::packet_handled)). Payloads of datagrams that were never sent, or that were lost and are
+/// not sent again, are returned by [`poll_given_up`](Self::poll_given_up).
 ///
 /// ```
 /// use headway_dccp::{Connection, Decoded, GivenUp, MediaOutbox, Outbox, Packet};
@@ -85,7 +85,7 @@ pub fn next_of(media: NextMedia) -> Next {
 /// still arrive on time. If the program [follows](Self::follow) its datagrams, [`poll_fate`](Self::poll_fate) returns
 /// the outcome of each, with the number returned by `push`. Both need Ack Vectors (RFC 4340 section 11.4; with CCID 3
 /// they must be [requested](crate::CcidController::ack_vectors)). Without them no datagram is reported as lost or
-/// delivered, and up to 32,384 are kept needlessly.
+/// delivered, and up to 32,384 are kept in vain.
 ///
 /// A datagram above [`Status::maximum_packet_size`](crate::Status::maximum_packet_size) is sent in fragments. One that
 /// exceeds any packet is refused with [`Event::DatagramTooLarge`](crate::Event::DatagramTooLarge).
@@ -125,8 +125,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         }
     }
 
-    /// Returns the outbox with the reports of [`poll_fate`](Self::poll_fate) enabled: it follows each datagram to its
-    /// outcome.
+    /// Returns the outbox with the reports of [`poll_fate`](Self::poll_fate) enabled: transmissions and outcome of each
+    /// datagram.
     #[must_use]
     pub fn follow(mut self) -> Self {
         self.outcomes.follow();
@@ -196,9 +196,9 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self.outcomes.poll_given_up()
     }
 
-    /// Returns the next outcome of a datagram, with the number returned by [`push`](Self::push). `None` unless the
-    /// outbox [follows](Self::follow) datagrams. Call it after each call of another method: only the last 65,536 are
-    /// kept.
+    /// Returns the next transmission or outcome of a datagram, with the number returned by [`push`](Self::push). `None`
+    /// if there is no further one, or unless the outbox [follows](Self::follow) datagrams. Call it after each call of
+    /// another method: only the last 65,536 are kept.
     pub fn poll_fate(&mut self) -> Option<(u64, Fate)> {
         self.outcomes.poll_fate()
     }
@@ -213,8 +213,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         withdrawn.map(|media| media.map(|pushed| pushed.payload)).collect()
     }
 
-    /// Prepares for another connection to the peer. Queued datagrams stay, and sent datagrams without an outcome get
-    /// [`Fate::Unknown`].
+    /// Prepares for another connection to the peer. Queued datagrams stay in the queue, and sent datagrams without an
+    /// outcome get [`Fate::Unknown`].
     pub fn start_again(&mut self) {
         let Self { outcomes, outstanding, .. } = self;
         std::mem::take(outstanding).drain().for_each(|one| outcomes.settle(one.id, one.position, Fate::Unknown));
@@ -229,7 +229,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
 }
 
 impl MediaOutbox<Vec<u8>> {
-    /// Queues a frame that may exceed a packet. It is split into datagrams of at most `largest` bytes, each a
+    /// Queues a media frame that may exceed a packet. It is split into datagrams of at most `largest` bytes, each a
     /// [`MediaHeader`] and a part of the frame, which are given up independently. The receiver decodes them with
     /// [`MediaHeader::decode`] and restores the frame with a [`Reassembly`](headway_media::Reassembly) for its kind.
     /// `largest` is at least 9 and at most [`Status::maximum_packet_size`](crate::Status::maximum_packet_size). A frame

@@ -17,7 +17,7 @@ pub struct Packet<'a, N = Seq48> {
     pub source_port: u16,
     /// DCCP port of the receiver.
     pub destination_port: u16,
-    /// CCVal, four bits for the CCID of the sender's half-connection.
+    /// CCVal, four bits whose meaning the CCID of the sender's data defines.
     pub ccval: CcVal,
     /// Checksum coverage of the data.
     pub cscov: CsCov,
@@ -25,7 +25,7 @@ pub struct Packet<'a, N = Seq48> {
     pub seq: N,
     /// Type, and fields of this type.
     pub body: Body<N>,
-    /// Options with padding.
+    /// Options, with their padding.
     pub options: OptionArea<'a>,
     /// Application data area; error text on a Reset, ignored on most other packets without application data.
     pub data: &'a [u8],

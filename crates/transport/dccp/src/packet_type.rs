@@ -71,8 +71,8 @@ impl PacketType {
     pub const fn may_be_short(self) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::DataAck)
     }
-    /// Returns whether these are data packets in the sense of NDP Count, with or without data (RFC 4340 section 7.7).
-    /// Listen belongs to no connection and is not one.
+    /// Returns whether packets of this type count as data packets for NDP Count, even if they carry no data (RFC 4340
+    /// section 7.7). Listen belongs to no connection and is not one.
     #[must_use]
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)

@@ -89,7 +89,7 @@ impl Path {
         }
     }
 
-    /// Clears flow labels, which are not part of an address.
+    /// Returns the path with IPv6 flow labels set to zero, since they are not part of an address.
     #[must_use]
     pub fn without_flow(mut self) -> Self {
         if let Self::Udp { local, remote } = &mut self {

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Reset {
     /// Reason of the Reset.
     pub code: ResetCode,
-    /// Data 1 to 3; zero unless the code defines them.
+    /// Data 1 to Data 3 of the packet; zero unless the code defines them.
     pub data: [u8; 3],
 }
 
@@ -46,9 +46,9 @@ impl ResetCode {
     pub const OPTION_ERROR: Self = Self(5);
     /// An option after Mandatory could not be processed; Data as for [`Self::OPTION_ERROR`].
     pub const MANDATORY_ERROR: Self = Self(6);
-    /// The port has no listener.
+    /// The server's port has no listener.
     pub const CONNECTION_REFUSED: Self = Self(7);
-    /// The port does not serve the service code.
+    /// The server's port does not serve the service code of the Request.
     pub const BAD_SERVICE_CODE: Self = Self(8);
     /// The server accepts no more connections.
     pub const TOO_BUSY: Self = Self(9);

@@ -4,8 +4,8 @@ use crate::checksum::{Addresses, Network, UDP};
 use crate::number::SequenceNumber;
 use crate::{DatagramError, Decoded, EncodeError, Packet};
 
-/// UDP port of a server that receives all DCCP connections of a host (RFC 6773 section 3.8). The server of a single
-/// application should listen on another port and announce it by other means.
+/// Default UDP port of a server that receives all DCCP connections of a host (RFC 6773 section 3.8). The server of a
+/// single application should listen on another port and announce it by other means.
 pub const UDP_PORT: u16 = 6511;
 
 /// Size of the UDP header, in bytes, which reduces the payload of a packet (RFC 6773 section 3.7).

@@ -55,7 +55,7 @@ pub struct Datagram {
     pub payload: Bytes,
 }
 
-/// Iterator over the datagrams of a write, in sending order. Created by [`datagrams`].
+/// Iterator over the datagrams into which a write is split, in sending order. Created by [`datagrams`].
 #[derive(Clone, Debug)]
 pub struct Datagrams {
     left: u64,
@@ -64,9 +64,9 @@ pub struct Datagrams {
     header: u64,
 }
 
-/// Splits a write into datagrams. A wire size is converted to the payload of a single datagram of that size. If the
-/// payload needs several datagrams, their headers add to that size. A write without payload gives no datagram, as in
-/// ns-2.
+/// Splits a write into datagrams. For a size with headers ([`WriteSize::Wire`]), the headers of one datagram are
+/// subtracted to get the payload. If the payload needs several datagrams, each has headers, so that together they are
+/// larger than that size. A write without payload gives no datagram, as in ns-2.
 #[must_use]
 #[inline]
 pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {

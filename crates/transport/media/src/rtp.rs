@@ -20,7 +20,7 @@ const RTP_BYTES: usize = 12;
 const RTCP_BYTES: usize = 8;
 
 impl RtpHeader {
-    /// Returns the kind of a UDP payload of `length` bytes. `start` has its first two bytes or more. `None` if the
+    /// Returns the kind of a UDP payload of `length` bytes. `start`: its first bytes, at least two. `None` if the
     /// payload is neither RTP nor RTCP.
     #[must_use]
     pub fn of(start: &[u8], length: usize) -> Option<Self> {

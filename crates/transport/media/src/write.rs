@@ -5,8 +5,8 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::{Framing, Media, UdpOptions, datagrams};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError, Rate};
 
-/// Maximum size of a write, 16 MiB: more than a raw 4K picture, and at most 12 thousand datagrams of 1500 B, so that
-/// one write cannot stall a run.
+/// Maximum size of a write, 16 MiB: more than a raw 4K picture, and at most 12,000 datagrams of 1500 B, so that
+/// computing one write cannot stall a run.
 pub const LARGEST_WRITE: Bytes = Bytes::new(16 << 20);
 
 /// Data that an application passes to its transport at one time: a packet or a whole encoded frame.
@@ -22,22 +22,22 @@ pub struct Write {
     pub created: Instant,
     /// Time after which the receiver cannot use the data, if any.
     pub expires: Option<Instant>,
-    /// Size of the part of its frame that follows this write; zero if the frame ends with this write. All writes of a
+    /// Size of the rest of the frame, which later writes carry; zero if the frame ends with this write. All writes of a
     /// frame have equal `kind`, `created` and `expires`.
     pub rest: WriteSize,
 }
 
 impl Write {
-    /// Returns whether the write ends its frame: no data of the frame follows. `header` is the size of the headers of a
-    /// datagram, which is subtracted from a following size on the wire.
+    /// Returns whether the write is the last one of its frame. `header` is the size of the headers of a datagram, which
+    /// is subtracted from [`rest`](Self::rest) if that is a size on the wire.
     #[inline]
     #[must_use]
     pub const fn ends_frame(&self, header: Bytes) -> bool {
         self.rest.payload(header).count() == 0
     }
 
-    /// Splits the write into [`datagrams`] by `cut` and returns one packet for a send queue for each. `framing` numbers
-    /// the packets of the flow.
+    /// Splits the write into [`datagrams`] of the maximum size in `cut`, and returns each as a packet for a send queue.
+    /// `framing` numbers the packets of the flow.
     #[inline]
     pub fn packets(self, cut: &UdpOptions, framing: &mut Framing) -> impl Iterator<Item = Media> {
         let ends_frame = self.ends_frame(cut.header);

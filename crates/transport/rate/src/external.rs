@@ -1,4 +1,4 @@
-//! Controllers supplied by a caller of the library. No scenario file can name one.
+//! Controllers that a program supplies to the library. No scenario file can name one.
 //!
 //! A caller implements [`SenderHalf`] and [`ReceiverHalf`]. The constants of these traits are not accessible through a
 //! trait object, so [`ExternalOptions`] repeats the report form and the requirements.
@@ -14,17 +14,17 @@ use std::sync::Arc;
 
 /// Congestion controller supplied by the program: creates a sender half and a receiver half for each flow.
 pub trait ExternalController: Debug + Send + Sync {
-    /// Creates the sender half.
+    /// Creates the sender half of the controller for one flow.
     fn sender(&self, context: SenderContext) -> Box<dyn AnySenderHalf>;
 
-    /// Creates the receiver half.
+    /// Creates the receiver half of the controller for one flow.
     fn receiver(&self, context: ReceiverContext) -> Box<dyn AnyReceiverHalf>;
 }
 
-/// Options of an external controller.
+/// Options of an external controller, which a program supplies.
 #[derive(Clone, Debug)]
 pub struct ExternalOptions {
-    /// Form of the receiver half's reports.
+    /// Form of the reports that the controller's receiver half sends to its sender half.
     pub reports: ReportForm,
     /// Requirements of the controller's sender and receiver half on their carrier: the connection or simulator agent
     /// that drives them.
@@ -60,7 +60,7 @@ macro_rules! object_safe_half {
 }
 
 object_safe_half! {
-    /// Object-safe form of [`SenderHalf`], implemented for each type that implements it.
+    /// Object-safe form of [`SenderHalf`], implemented for each type that implements that trait.
     AnySenderHalf for SenderHalf as ExternalSender;
     fn poll_send([&mut] self, now: Instant, next: &Next) -> Permit;
     fn on_send([&mut] self, now: Instant, sending: &Sending) -> Stamp;
@@ -73,7 +73,7 @@ object_safe_half! {
 }
 
 object_safe_half! {
-    /// Object-safe form of [`ReceiverHalf`], implemented for each type that implements it.
+    /// Object-safe form of [`ReceiverHalf`], implemented for each type that implements that trait.
     AnyReceiverHalf for ReceiverHalf as ExternalReceiver;
     fn report_form([&] self) -> ReportForm;
     fn on_packet([&mut] self, now: Instant, packet: &Received);
@@ -87,7 +87,7 @@ object_safe_half! {
     fn on_change([&mut] self, context: &ReceiverContext);
 }
 
-/// Sender half of an external controller.
+/// Sender half of a controller supplied by the program.
 #[derive(Debug)]
 pub struct ExternalSender {
     half: Box<dyn AnySenderHalf>,
@@ -99,7 +99,7 @@ impl ExternalSender {
     }
 }
 
-/// Receiver half of an external controller.
+/// Receiver half of a controller supplied by the program.
 #[derive(Debug)]
 pub struct ExternalReceiver {
     half: Box<dyn AnyReceiverHalf>,

@@ -26,7 +26,7 @@ macro_rules! controllers {
             ; from code "external" => External(ExternalOptions, ExternalSender)
         }
 
-        /// Receiver half of any controller.
+        /// Receiver half of any controller: the part that reports arrivals to the sender half.
         #[derive(Debug)]
         pub enum Receiver {
             $( #[doc = concat!("Receiver half of the controller `", $kind, "`.")] $Variant($receiver), )+
@@ -41,7 +41,7 @@ macro_rules! controllers {
         }
 
         impl ControllerOptions {
-            /// Returns the form of the receiver half's reports.
+            /// Returns the form of the reports that the receiver half of this controller sends to the sender half.
             #[must_use]
             pub const fn reports(&self) -> ReportForm {
                 match self {
@@ -50,7 +50,7 @@ macro_rules! controllers {
                 }
             }
 
-            /// Returns the requirements of the controller's sender and receiver half on their carrier: the connection
+            /// Returns the requirements of this controller's sender and receiver half on their carrier: the connection
             /// or simulator agent that drives them.
             pub fn needs(&self) -> impl Iterator<Item = Need> {
                 let [sender, receiver] = match self {
@@ -63,7 +63,7 @@ macro_rules! controllers {
         }
 
         impl Sender {
-            /// Creates the sender half for the options.
+            /// Creates the sender half of the controller with these options.
             #[must_use]
             pub fn new(options: &ControllerOptions, context: SenderContext) -> Self {
                 match options {
@@ -74,7 +74,7 @@ macro_rules! controllers {
         }
 
         impl Receiver {
-            /// Creates the receiver half for the options.
+            /// Creates the receiver half of the controller with these options.
             #[must_use]
             pub fn new(options: &ControllerOptions, context: ReceiverContext) -> Self {
                 match options {
@@ -124,8 +124,8 @@ impl ControllerOptions {
         self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
     }
 
-    /// Returns the parameters that both endpoints agree on before the first data packet: rates and rules of `udpm`;
-    /// `None` for all other controllers.
+    /// Returns the parameters of this controller that both endpoints agree on before the first data packet: rates and
+    /// rules of `udpm`; `None` for all other controllers.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
         match self {

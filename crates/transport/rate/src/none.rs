@@ -19,7 +19,7 @@ impl Options for NoneOptions {
     }
 }
 
-/// Sender half that permits every packet immediately.
+/// Sender half of the controller `none`, which permits every packet immediately.
 #[derive(Debug)]
 pub struct NoneSender;
 
@@ -42,7 +42,7 @@ impl SenderHalf for NoneSender {
     }
 }
 
-/// Receiver half that sends no reports.
+/// Receiver half of the controllers `none` and `spacing-fixed`, which sends no reports.
 #[derive(Debug)]
 pub struct NoneReceiver;
 

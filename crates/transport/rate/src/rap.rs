@@ -50,18 +50,20 @@ const CAPACITY: usize = 1 << 17;
 /// Gain of the mean number of packets between two loss events.
 const EVENT_GAIN: f64 = 0.125;
 
-/// Options of the controller `rap`.
+/// Options of the controller `rap` (RAP; Rejaie, Handley and Estrin 1999).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct RapOptions {
-    /// Additional packets per round trip without a loss, from 0.001 to 1000.
+    /// Number of packets by which each round trip without a loss raises the rate in packets per round trip, from 0.001
+    /// to 1000.
     pub alpha: f64,
     /// Factor applied to the rate on a loss, from 0.01 to 0.99.
     pub beta: f64,
-    /// Gap before the first acknowledgement, from 1ms to 64s.
+    /// Gap between packets before the first acknowledgement, from 1ms to 64s. If a handshake has measured the
+    /// round-trip time, that is the first gap.
     pub first_gap: Duration,
-    /// Whether the first acknowledgement permits the second packet one SRTT after the first packet, instead of after
-    /// `first_gap`.
+    /// Whether the next packet may be sent as soon as the first acknowledgement arrives, instead of `first_gap` after
+    /// the first packet.
     pub first_answer_hastens: bool,
     /// Whether the gap is multiplied by the ratio of a short to a long moving average of round-trip times (fine-grain
     /// rate adaptation).
@@ -134,7 +136,7 @@ impl RoundTrip {
     }
 }
 
-/// Sender half of `rap`.
+/// Sender half of the controller `rap`, which changes the gap between packets by AIMD.
 #[derive(Debug)]
 pub struct RapSender {
     options: RapOptions,
@@ -285,9 +287,9 @@ impl RapSender {
         self.between_losses.unwrap_or(0.0).max(self.since_loss as f64) * HEALTHY_LOSS >= 1.0
     }
 
-    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
-    /// first packet, after a timeout that postpones a packet, or if an acknowledgement has moved the next packet
-    /// forward.
+    /// Returns the exact gap that paces the next packet: its time after the last packet, in s, not rounded to
+    /// nanoseconds. `None` before the first packet, after a timeout that postpones a packet, or if an acknowledgement
+    /// has permitted the next packet earlier.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s().filter(|_| !self.postponed)
@@ -394,7 +396,7 @@ impl SenderHalf for RapSender {
     }
 }
 
-/// Receiver half of `rap`, which acknowledges each data packet.
+/// Receiver half of the controller `rap`, which acknowledges each data packet.
 #[derive(Debug)]
 pub struct RapReceiver {
     due: bool,

@@ -10,7 +10,8 @@ use crate::tfrc::{Pacing, SlowStart, TfrcExpert, TfrcOptions};
 use headway_units::{Dialect, Duration, OptionError, Options};
 use std::ops::Deref;
 
-/// Options of the controller `spacing-equation`: those of `tfrc`, with presets for even gaps.
+/// Options of the controller `spacing-equation`, which spaces packets evenly at the rate of TFRC: the options of
+/// `tfrc`, with other presets.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(transparent))]
 pub struct SpacingEquationOptions(pub TfrcOptions);

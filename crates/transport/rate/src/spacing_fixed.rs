@@ -16,27 +16,29 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, OptionError, Options
 /// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
 const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Options of the controller `spacing-fixed`.
+/// Options of the controller `spacing-fixed`, which sends packets with a constant spacing and ignores feedback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingFixedOptions {
-    /// Spacing of packets, up to 64s. 0s: packets are sent at the rate of the sender's interface.
+    /// Time between packets, as `apart` defines it, up to 64s. 0s: packets are sent at the rate of the sender's
+    /// interface.
     pub spacing: Duration,
-    /// Interval to which the spacing applies.
+    /// Definition of the time between packets to which `spacing` applies.
     pub apart: SpacingReference,
-    /// Maximum delay of a packet, up to 64s, that does not shift later packets: they are spaced from the time at which
+    /// Maximum delay of a packet, up to 64s, that does not delay later packets: they are spaced from the time at which
     /// the packet was due. 0s: they are spaced from the time at which it was sent, so that the delays of real timers
     /// accumulate. After a pause, the packets due in this time may be sent in a burst.
     pub catch_up: Duration,
 }
 
-/// Interval to which a spacing applies.
+/// Definition of the time between packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingReference {
     /// The spacing is from the end of a packet to the start of the next (figure 3 of the packet spacing paper).
     Gap,
-    /// The spacing is from the start of a packet to the start of the next, at least the transmission time.
+    /// The spacing is from the start of a packet to the start of the next, at least its transmission time on the
+    /// sender's interface.
     Period,
 }
 
@@ -52,7 +54,7 @@ impl Options for SpacingFixedOptions {
     }
 }
 
-/// Sender half that paces packets and ignores feedback.
+/// Sender half of the controller `spacing-fixed`, which paces packets by a constant spacing and ignores feedback.
 #[derive(Debug)]
 pub struct SpacingFixedSender {
     spacing_s: f64,
@@ -83,8 +85,8 @@ impl SpacingFixedSender {
         }
     }
 
-    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
-    /// first packet, or if the next packet is due earlier, to catch up with a delay.
+    /// Returns the exact gap that paces the next packet: its time after the last packet, in s, not rounded to
+    /// nanoseconds. `None` before the first packet, or if the next packet is due earlier, to make up for a delay.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()

@@ -6,7 +6,8 @@ use crate::tfrc::TfrcOptions;
 use headway_units::{Dialect, OptionError, Options};
 use std::ops::Deref;
 
-/// Options of the controller `tfrc-filtered`: those of `tfrc`, with a loss filter.
+/// Options of the controller `tfrc-filtered`, TFRC whose receiver counts only congestion losses: the options of `tfrc`,
+/// with a loss filter as preset.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(transparent))]
 pub struct TfrcFilteredOptions(pub TfrcOptions);

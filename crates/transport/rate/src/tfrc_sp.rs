@@ -10,7 +10,7 @@ use crate::tfrc::{TfrcExpert, TfrcOptions};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options};
 use std::ops::Deref;
 
-/// Options of the controller `tfrc-sp`: those of `tfrc`, with presets for small packets.
+/// Options of the controller `tfrc-sp`, TFRC for small packets (RFC 4828): the options of `tfrc`, with other presets.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(transparent))]
 pub struct TfrcSpOptions(pub TfrcOptions);

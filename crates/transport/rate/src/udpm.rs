@@ -26,63 +26,63 @@ use crate::toolbox::{MIN_SILENCE, Pacer};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range, unused_unless};
 pub use terms::{Terms, TermsError};
 
-/// Options of the controller `udpm`.
+/// Options of the controller `udpm`, whose receiver announces one of several discrete rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpmOptions {
-    /// Number of rates, from 1 to 256.
+    /// Number of discrete rates, from 1 to 256.
     pub levels: u16,
-    /// Lowest rate, above 0bps; the others are its multiples, up to 100Gbps.
+    /// Lowest rate, above 0bps; the others are its multiples by 2, 3 and so on, up to 100Gbps.
     pub step: Rate,
     /// Explicit rates in ascending order, 1 to 256 rates up to 100Gbps; replaces `levels` and `step`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub ladder: Option<Vec<Rate>>,
-    /// Times at which the receiver decides on the rate.
+    /// When the receiver decides on the rate that it announces.
     pub decide: Decide,
     /// Time between decisions for `decide = "interval"`, from 1ms to 64s.
     pub interval: Duration,
-    /// Round-trip time used by the receiver for `decide = "round-trip"`.
+    /// Round-trip time that the receiver uses for `decide = "round-trip"`.
     pub round_trip: RoundTrip,
-    /// Number of times that the losses between two decisions may halve the index of the rate.
+    /// Whether the losses and marks since the last decision halve the index of the announced rate once, or once each.
     pub halve: Halve,
-    /// Whether the sender uses round-trip samples that include a silence (no reports). False: it ignores them, by
-    /// Karn's algorithm (RFC 6298 section 3).
+    /// Whether the sender uses round-trip samples that include a silence (a time without reports). False: it ignores
+    /// them, by Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
 }
 
-/// Times at which the receiver decides on the rate.
+/// When the receiver decides on the rate that it announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Decide {
     /// The receiver decides on the rate every `interval`.
     Interval,
-    /// The receiver decides on the rate every round trip (the text of the UDPm paper: "every packet loss for each
+    /// The receiver decides on the rate once per round trip (the text of the UDPm paper: "every packet loss for each
     /// RTT").
     RoundTrip,
     /// The receiver decides on the rate at each packet (figure 3 of the UDPm paper).
     Packet,
 }
 
-/// Round-trip time used by the receiver.
+/// Round-trip time that the receiver uses as the time between its decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RoundTrip {
     /// The receiver uses the sender's measurement, which data packets carry.
     Measured,
-    /// The receiver uses twice the one-way delay, smoothed: 0.9 of the old mean, 0.1 of the new sample (`mm-app.cc`).
-    /// Requires synchronized clocks.
+    /// The receiver uses twice the one-way delay of packets, smoothed: 0.9 of the old mean, 0.1 of the new sample
+    /// (`mm-app.cc`). Requires synchronized clocks.
     OneWay,
-    /// The receiver uses twice the minimum one-way delay. Requires synchronized clocks.
+    /// The receiver uses twice the minimum one-way delay of packets so far. Requires synchronized clocks.
     LeastOneWay,
 }
 
-/// Number of times that the losses between two decisions may halve the index of the rate.
+/// Whether the losses and marks since the last decision halve the index of the announced rate once, or once each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Halve {
-    /// The index of the rate is halved once, for any number of losses or marks.
+    /// The index of the announced rate (0 for the lowest rate) is halved once, for any number of losses or marks.
     Once,
-    /// The index of the rate is halved once per lost or marked packet.
+    /// The index of the announced rate (0 for the lowest rate) is halved once per lost or marked packet.
     EachLoss,
 }
 
@@ -170,7 +170,7 @@ impl UdpmOptions {
     }
 }
 
-/// Sender half of `udpm`, which paces packets at the rate that the receiver announced last.
+/// Sender half of the controller `udpm`, which paces packets at the rate that the receiver announced last.
 #[derive(Debug)]
 pub struct UdpmSender {
     options: UdpmOptions,
@@ -213,8 +213,8 @@ impl UdpmSender {
         self.reported_at.is_some_and(|last| now.since(last) > longest)
     }
 
-    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
-    /// first packet, or if the next packet is due earlier, to catch up with a delay.
+    /// Returns the exact gap that paces the next packet: its time after the last packet, in s, not rounded to
+    /// nanoseconds. `None` before the first packet.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()
@@ -283,7 +283,8 @@ fn rounded(ns: f64) -> Duration {
     Duration::from_nanos((ns + 0.5) as u64)
 }
 
-/// Receiver half of `udpm`, which announces the index of a rate, chosen by losses and marks.
+/// Receiver half of the controller `udpm`, which chooses one of the discrete rates by losses and marks and announces
+/// its index.
 #[derive(Debug)]
 pub struct UdpmReceiver {
     decide: Decide,

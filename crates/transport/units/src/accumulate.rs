@@ -34,7 +34,7 @@ impl Accumulator {
         self.remainder
     }
 
-    /// Creates an accumulator at `at` plus `fraction_ns` (-1 to 1) nanoseconds, for steps at `rate`.
+    /// Creates an accumulator at `at` plus `fraction_ns` (-1 to 1) nanoseconds, for steps of bytes at `rate`.
     #[must_use]
     #[inline]
     pub fn between(at: Instant, fraction_ns: f32, rate: Rate) -> Self {

@@ -25,7 +25,7 @@ impl<const BITS: u32> Circular<BITS> {
 
     /// Number zero.
     pub const ZERO: Self = Self(0);
-    /// Greatest number, 2^`BITS` - 1; zero follows it.
+    /// Greatest number, 2^`BITS` - 1. The next number after it is zero.
     pub const MAX: Self = Self(Self::MASK);
 
     /// Returns `value` modulo 2^`BITS`.

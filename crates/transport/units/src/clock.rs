@@ -92,14 +92,15 @@ text_serde!(Skew, "Skew", "the skew of a clock, from -100000ppm to 100000ppm, su
 text_serde!(Drift, "Drift", "the drift of a clock, from -100ppm/h to 100ppm/h, such as \"0.5ppm/h\"");
 text_serde!(Offset, "Offset", "the offset of a clock, from -1000000s to 1000000s, such as \"3ms\" or \"-2h\"");
 
-/// Local clock of a node. At the true time t since the start of the run it shows
+/// Local clock of a simulated node. At the true time t since the start of the run it shows
 ///
 /// local(t) = epoch + offset + t + skew t + drift t^2 / 2
 ///
-/// After 13 days the clock runs at the true rate, and keeps the deviation that it has then. The epoch is the same for
-/// all clocks of a run, so that a negative offset does not underflow. Each conversion depends on the instant alone and
-/// is computed in 128 bits: [`local`](Self::local) rounds down to 1 ns, [`when`](Self::when) rounds up, and errors do
-/// not accumulate. [`read`](Self::read) also rounds down to the granularity.
+/// After 13 days of true time the clock runs at the true rate, and keeps the deviation that it has then. The epoch is
+/// the same constant for all clocks, [`EPOCH`](Self::EPOCH), so that a negative offset does not underflow. Each
+/// conversion depends on the instant alone and is computed in 128 bits: [`local`](Self::local) rounds down to 1 ns,
+/// [`when`](Self::when) rounds up, and errors do not accumulate. [`read`](Self::read) also rounds down to the
+/// granularity.
 ///
 /// ```
 /// use headway_units::{Clock, Drift, Duration, Instant, Offset, Skew};
@@ -131,7 +132,8 @@ impl Clock {
     /// Local time of a clock without offset at the start of the run; equal to the largest offset.
     pub const EPOCH: Instant = Instant::from_secs(1_000_000);
 
-    /// Creates a clock. Reads yield multiples of `granularity`, and timers fire at them; 0 means 1 ns.
+    /// Creates a clock. Reads yield multiples of `granularity` in local time, and timers fire at such times; 0 means 1
+    /// ns.
     #[must_use]
     pub const fn new(offset: Offset, skew: Skew, drift: Drift, granularity: Duration) -> Self {
         let zero = Self::EPOCH.as_nanos().saturating_add_signed(offset.0);

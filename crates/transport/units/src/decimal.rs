@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Error of parsing a quantity. The message includes the expected form.
+/// Error of parsing a quantity, such as a rate or a duration. The message includes the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The text does not start with a decimal number.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Specification or implementation whose behavior the options follow where practice differs. Each algorithm's `preset`
-/// converts it to plain options, which a scenario may override one by one.
+/// Specification or implementation that the default values of options follow, where these differ. The `preset` of each
+/// algorithm converts the dialect to plain options, which a scenario may override one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "schema",
@@ -19,9 +19,9 @@ pub enum Dialect {
     Headway1,
     /// Options follow the RFCs as written.
     Rfc,
-    /// Options follow ns-2.35, the simulator in which the reproduced papers measured.
+    /// Options follow ns-2.35, the simulator with which the authors of the reproduced papers measured.
     Ns2,
-    /// Options of queues follow ns-3.37; all others are those of `rfc`.
+    /// Options of the queues of links follow ns-3.37; all others are those of `rfc`.
     Ns3,
     /// Options follow Linux 6.1.
     Linux,

@@ -3,18 +3,20 @@
 // The compiler reports every `match` that a new cause needs. Three lists it does not report: `DropCause::ALL`, the
 // causes of rejected packets in `findings/standing.rs` of headway-run, and the letters in the viewer's `colors.ts`.
 
-/// Cause of a packet drop. The page `docs/src/records.md` of the book describes each cause.
+/// Cause for which a link or a receiving host drops a packet. The page `docs/src/records.md` of the book describes each
+/// cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
-    /// The queue was full.
+    /// The queue of the link was full, or RED had to drop the packet because its average queue length was too high (a
+    /// forced drop).
     QueueFull,
-    /// Active queue management dropped the packet before the queue was full.
+    /// Active queue management dropped the packet early, not because the queue was full.
     Early,
     /// Random loss of the channel.
     Channel,
     /// The packet was larger than the link's MTU, or than the burst of its shaper, so that it could never pass.
     TooBig,
-    /// The receiving host had no space for the packet.
+    /// The receiving host had no space for the packet in its receive ring or its queue ([`HostDrop`]).
     Host,
     /// The packet exceeded the rate and burst of the link's policer.
     Policer,
@@ -38,7 +40,7 @@ impl DropCause {
     }
 }
 
-/// Place of a drop in a host.
+/// Place at which a receiving host drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostDrop {
     /// Receive ring of the interface, before any processing by the CPU.
@@ -47,14 +49,14 @@ pub enum HostDrop {
     Queue,
 }
 
-/// Reason for which a packet was not sent.
+/// Reason for which a send queue dropped a packet instead of sending it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SendDrop {
-    /// The packet was rejected because the sender's queue was full.
+    /// The new packet was rejected because the send queue was full.
     Refused,
-    /// The packet was removed from the sender's full queue in favor of another packet.
+    /// The packet was removed from the full send queue in favor of another packet.
     PushedOut,
-    /// The packet would have arrived after its time of expiry.
+    /// The packet would have arrived at the receiver after its time of expiry.
     Expired,
 }
 

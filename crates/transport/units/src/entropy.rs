@@ -14,7 +14,8 @@ pub trait Entropy: fmt::Debug + Send + Sync {
     fn bits(&mut self) -> u64;
 
     /// Returns a source for the component called `name`. A reproducible source returns an independent stream, so that
-    /// the number of draws of one component does not affect others. A cryptographic source may return itself.
+    /// the number of draws of one component does not affect others. A cryptographic source may return another handle to
+    /// itself.
     fn stream(&mut self, name: &str) -> Box<dyn Entropy>;
 
     /// Returns a uniform number of 0, 1, .. `below - 1`; 0 if `below` is 0.

@@ -205,7 +205,8 @@ pub enum QueueSize {
     Bytes(Bytes),
 }
 
-/// Threshold for the average length of a queue, possibly fractional. Text: `"7.5packets"` or `"2500B"`.
+/// Threshold for the average length of a queue, in packets or bytes, possibly fractional. Text: `"7.5packets"` or
+/// `"2500B"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub enum Threshold {
     /// Number of packets.

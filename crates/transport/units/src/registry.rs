@@ -21,9 +21,10 @@ pub trait Options: Sized {
         Ok(())
     }
 
-    /// Returns an error for each key that has no effect, given the values of the other keys.
+    /// Returns an error for each key of these options that has no effect, given the values of the other keys.
     ///
-    /// Such an error applies only if a command sets the key, or a scenario sets it to another value than the preset's.
+    /// Such an error only applies to a key that the command line sets, or that a scenario sets to another value than
+    /// that of the preset.
     fn unused(&self) -> Vec<OptionError> {
         Vec::new()
     }
@@ -68,7 +69,7 @@ impl OptionError {
         self
     }
 
-    /// Adds an outer table that contains the key.
+    /// Adds a table of the scenario that contains the key, outside of the tables added before.
     #[must_use]
     pub fn within(mut self, table: &'static str) -> Self {
         self.tables.insert(0, table);
@@ -131,7 +132,8 @@ pub trait SchemaRegistry: Registry + serde::Serialize + schemars::JsonSchema {
     fn deserialize<'de, D: serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error>;
 }
 
-/// Returns the JSON Schema of a table with `kind` and the options of that kind.
+/// Returns the JSON Schema of a table with the key `kind` and the options of that kind. `kinds`: each kind with the
+/// schema of its options.
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {

@@ -40,7 +40,7 @@ impl RoundTripEstimate {
     }
 }
 
-/// Quantity that `min_rto` bounds from below.
+/// Quantity that the option `min_rto`, a minimum of the retransmission timeout, bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -48,9 +48,9 @@ impl RoundTripEstimate {
     serde(rename_all = "kebab-case")
 )]
 pub enum RtoFloor {
-    /// The minimum applies to the retransmission timeout (RFC 6298).
+    /// The minimum applies to the whole retransmission timeout (RFC 6298).
     Rto,
-    /// The minimum applies to four times RTTVAR, before SRTT is added (Linux).
+    /// The minimum applies to four times RTTVAR; the retransmission timeout is SRTT plus that (Linux).
     Variance,
 }
 
@@ -97,7 +97,7 @@ impl TickedRoundTripEstimate {
         self.mean8
     }
 
-    /// Returns 4 RTTVAR in ticks.
+    /// Returns 4 RTTVAR in ticks; 0 before the first sample.
     #[must_use]
     pub const fn deviation4(&self) -> i64 {
         self.deviation4
@@ -109,8 +109,8 @@ impl TickedRoundTripEstimate {
         (self.deviation4 * 8 + self.mean8) >> 3
     }
 
-    /// Discards the mean, so that the next sample counts as the first. Until then the mean is part of the deviation
-    /// (ns-2.35 tcp/tcp.cc, `rtt_backoff`).
+    /// Discards the mean, so that the next sample counts as the first. Until then SRTT is added to 4 RTTVAR, so that
+    /// the timeout does not change (ns-2.35 tcp/tcp.cc, `rtt_backoff`).
     pub const fn mark_stale(&mut self) {
         self.deviation4 += self.mean8 >> 3;
         self.mean8 = 0;

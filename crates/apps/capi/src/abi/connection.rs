@@ -10,7 +10,8 @@ use crate::statistics::HeadwayStatistics;
 use headway_net::Media;
 use std::mem::{MaybeUninit, offset_of};
 
-/// Waits until the connection is established at both ends, or has failed, which takes at most some ten seconds.
+/// Waits until the connection is established (at a client: until the server has answered) or has failed. If the server
+/// does not answer, it fails after about ten seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_connected(connection: Option<&HeadwayConnection>) -> HeadwayCode {
     guard(|| required(connection, "connection")?.connected())
@@ -18,11 +19,12 @@ pub extern "C" fn headway_connected(connection: Option<&HeadwayConnection>) -> H
 
 /// Queues a datagram and returns without waiting. The library copies the `length` bytes at `payload`. `kind` is a
 /// `HeadwayKind`. Priority 0 is sent before 1, and 1 before 2. The default send queue drops a datagram that would
-/// arrive more than `lifetime_us` us after this call; with `HEADWAY_UNLIMITED` it does not expire.
+/// arrive more than `lifetime_us` us after this call; if all queued datagrams would be late, it sends the one that
+/// expires last. With `HEADWAY_UNLIMITED` a datagram does not expire.
 ///
-/// Writes the number of the datagram in events, counted from 0, unless `number` is null. A full send queue is not an
-/// error: an event reports which datagram it discarded.
-/// `payload` is the address of `length` bytes, or null if `length` is 0.
+/// Writes the number by which events refer to the datagram, counted from 0, unless `number` is null. A full send queue
+/// is not an error: an event reports which datagram it discarded. `payload` is the address of `length` bytes, or null
+/// if `length` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_send(
     connection: Option<&HeadwayConnection>,
@@ -75,8 +77,8 @@ pub unsafe extern "C" fn headway_receive(
 }
 
 /// Waits for an event, for at most `timeout_us` us or `HEADWAY_UNLIMITED`, and writes it. The caller sets `event->size`
-/// before. At most 1024 unread events are kept: the newest. After the last event, returns `HEADWAY_CODE_CLOSED`.
-/// Without an event, its fields are set to 0.
+/// before. At most 1024 unread events are kept: the newest. After the last event, returns `HEADWAY_CODE_CLOSED`. If
+/// there is no event, all fields of `event` except `size` are set to 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_next_event(
     connection: Option<&HeadwayConnection>,
@@ -95,7 +97,7 @@ pub unsafe extern "C" fn headway_next_event(
     })
 }
 
-/// Writes the rate that an encoder should produce now, in bit/s; 0 before the first report of the peer.
+/// Writes the rate that an encoder should produce now, in bit/s; 0 before the connection is established.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_encoder_rate(
     connection: Option<&HeadwayConnection>,
@@ -120,8 +122,8 @@ pub extern "C" fn headway_largest(
     })
 }
 
-/// Writes the statistics of the connection. The caller sets `statistics->size` before. A closed connection has none:
-/// returns `HEADWAY_CODE_CLOSED`.
+/// Writes the statistics of the connection. The caller sets `statistics->size` before. A closed connection, and one
+/// whose DTLS session is not established yet, has none: returns `HEADWAY_CODE_CLOSED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_statistics(
     connection: Option<&HeadwayConnection>,
@@ -146,8 +148,8 @@ pub extern "C" fn headway_start_close(connection: Option<&HeadwayConnection>) ->
 }
 
 /// Closes the connection and frees it. Queued datagrams are sent for up to one second; the call waits at most two
-/// seconds for the end. Writes the reason of the end unless `reason` is null. A null connection is ignored. No other
-/// thread may use the connection.
+/// seconds until the connection is closed. Writes the reason why it is closed unless `reason` is null. A null
+/// connection is ignored. No other thread may use the connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_close(
     connection: Option<Box<HeadwayConnection>>,

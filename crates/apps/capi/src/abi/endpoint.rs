@@ -40,8 +40,8 @@ pub unsafe extern "C" fn headway_listen(
     })
 }
 
-/// Frees an endpoint and closes connections that were not accepted. Connections of the program continue. Null is
-/// ignored. No other thread may use the endpoint.
+/// Frees an endpoint and closes connections of clients that the program has not accepted. Connections that the program
+/// has opened or accepted continue. Null is ignored. No other thread may use the endpoint.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_endpoint_free(endpoint: Option<Box<HeadwayEndpoint>>) {
     guard(|| {
@@ -50,7 +50,7 @@ pub extern "C" fn headway_endpoint_free(endpoint: Option<Box<HeadwayEndpoint>>) 
     });
 }
 
-/// Writes the UDP port of the endpoint.
+/// Writes the local UDP port of the endpoint.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_endpoint_port(
     endpoint: Option<&HeadwayEndpoint>,
@@ -63,7 +63,7 @@ pub extern "C" fn headway_endpoint_port(
 }
 
 /// Connects to a server at `address`, HOST:PORT, and returns without waiting for it. Datagrams sent on the connection
-/// wait until it is established. A name of a host is looked up before, which may take seconds. The caller owns the
+/// wait until it is established. The name of a host is first looked up, which may take seconds. The caller owns the
 /// connection and frees it with `headway_close`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_connect(
@@ -80,8 +80,8 @@ pub unsafe extern "C" fn headway_connect(
     })
 }
 
-/// Waits for a client, for at most `timeout_us` us or `HEADWAY_UNLIMITED`. Without one, returns `HEADWAY_CODE_TIMEOUT`
-/// and writes no connection. The caller owns the connection and frees it with `headway_close`.
+/// Waits until a client has connected, for at most `timeout_us` us or `HEADWAY_UNLIMITED`. If there is none, returns
+/// `HEADWAY_CODE_TIMEOUT` and writes no connection. The caller owns the connection and frees it with `headway_close`.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_accept(
     endpoint: Option<&HeadwayEndpoint>,

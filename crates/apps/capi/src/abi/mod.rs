@@ -25,7 +25,7 @@ use std::ffi::c_char;
 /// As a timeout: no timeout. As a lifetime: the datagram does not expire.
 pub const HEADWAY_UNLIMITED: u64 = u64::MAX;
 
-/// Size of a fingerprint with its zero byte.
+/// Size of the text of a fingerprint with its zero byte, in bytes.
 pub const HEADWAY_FINGERPRINT_SIZE: usize = 104;
 
 /// Returns the version of the library, such as "0.1.0". The text is static.
@@ -35,7 +35,7 @@ pub extern "C" fn headway_version() -> *const c_char {
     VERSION.as_ptr().cast()
 }
 
-/// Returns a sentence on the last error of a function of this library in the calling thread, or an empty text. The
+/// Returns a sentence about the last error of a function of this library in the calling thread, or an empty text. The
 /// library owns the text. It is valid until the next call of a function of this library in the same thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_last_error() -> *const c_char {

@@ -50,7 +50,7 @@ pub extern "C" fn headway_options_free(options: Option<Box<HeadwayOptions>>) {
 
 /// Selects the rate controller of both directions by its name in scenarios. The default is "tfrc-filtered" or, if the
 /// peer does not accept it, "tfrc", "tcp-like" or "tfrc-sp". All others are experimental, and both ends must select the
-/// same.
+/// same. Controllers that need options beyond their name are refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_options_set_controller(
     options: Option<&mut HeadwayOptions>,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn headway_options_set_controller(
     guard(|| required(options, "options")?.set_controller(unsafe { text(name, "name") }?))
 }
 
-/// Selects the send queue by its name in scenarios, such as "sfdps2" (the default) or "sure-first".
+/// Selects the send queue by its name in scenarios, such as "sfdps2". The default is "sure-first".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_options_set_send_queue(
     options: Option<&mut HeadwayOptions>,
@@ -91,8 +91,8 @@ pub extern "C" fn headway_options_set_port(options: Option<&mut HeadwayOptions>,
     })
 }
 
-/// Trusts the peer with this fingerprint, such as "sha-256 AB:CD:..". From the first call on, only peers with one of
-/// the fingerprints are accepted. A server then requests certificates from its clients.
+/// Trusts the peer with this fingerprint, such as "sha-256 AB:CD:..". Several calls add several fingerprints. From the
+/// first call on, only peers with one of them are accepted. A server then requests certificates from its clients.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_options_trust(
     options: Option<&mut HeadwayOptions>,

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PapersCommand {
-    /// List the built-in papers: the number of claims of each, and the parameters that the paper does not state.
+    /// List the built-in papers: the number of claims of each by class, and the parameters that the paper does not
+    /// state, with the values that Headway uses.
     List,
     /// Run the experiments of a paper. Write its tables and figures with the numbers of the paper, ns-2 and Headway.
     Run {
@@ -16,8 +17,9 @@ pub(crate) enum PapersCommand {
         #[command(flatten)]
         options: PapersOptions,
     },
-    /// Run missing experiments and check each claim. The exit status is 1 if a claim that follows from the text of the
-    /// paper (class "derivable") is neither reproduced, at least in its trend, nor covered by a test.
+    /// Run the experiments of papers that have no complete record yet, and check each claim. The exit status is 1 if a
+    /// claim that follows from the text of its paper (class "derivable") is neither reproduced, at least in its trend,
+    /// nor covered by a test.
     Check {
         /// Name of a built-in paper, or folder of another paper [default: all built-in papers].
         id: Option<String>,
@@ -32,11 +34,13 @@ pub(crate) enum PapersCommand {
     Show {
         /// Name of a built-in paper, or folder of another paper.
         id: String,
-        /// Figure, table or claim, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
+        /// Figure, table or claim, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables of the
+        /// paper].
         name: Option<String>,
-        /// Folder with stored results. It must have a file ID/results.json for the paper, where ID is the name of
-        /// the paper. Experiments that this file lacks are taken from the results that are built into the
-        /// program [default: out/papers, then papers, then the built-in results].
+        /// Folder with stored results. It must have a file ID/results.json for the paper, where ID is the name of the
+        /// paper. Experiments that this file lacks are taken from the results that are built into the program [default:
+        /// the folders out/papers and papers, then the folder of a paper that is not built in, then the built-in
+        /// results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -58,7 +62,8 @@ pub(crate) enum PapersCommand {
         output: PathBuf,
         /// Folder with stored results. It must have a file ID/results.json for each reported paper, where ID is the
         /// name of the paper. Experiments that this file lacks are taken from the results that are built into the
-        /// program [default: out/papers, then papers, then the built-in results].
+        /// program [default: the folders out/papers and papers, then the folder of a paper that is not built in, then
+        /// the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -66,24 +71,25 @@ pub(crate) enum PapersCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersOptions {
-    /// Use more seeds and longer runs, and sweep the parameters that the paper does not state.
+    /// Use more seeds and longer runs than by default, and also run the experiments that vary the parameters that the
+    /// paper does not state.
     #[arg(long)]
     pub(crate) full: bool,
     /// Run only this experiment, by the name of its cell in `claims.toml`. `*` matches any characters. Claims that need
-    /// other experiments have their stored verdict (see --merge), or "not run". May be repeated.
+    /// other experiments have the verdict in the stored results (see --merge), or "not run". May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
-    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. `check` then judges
-    /// only its claims. May be repeated.
+    /// Run only the experiments of this figure, table or claim, such as fig6, table2 or lan.fig3.a. `headway papers
+    /// check` then prints only the verdicts on claims of this figure or table, or on this claim. May be repeated.
     #[arg(long = "only", value_name = "NAME")]
     pub(crate) only: Vec<String>,
-    /// Stored results (`results.json`) of the experiments that are not run now. Verdicts that need these experiments
-    /// are also taken from this file [default for `run` with --cell or --only: `results.json` in the folder of --out,
-    /// if it exists; otherwise none].
+    /// File `results.json` with stored results of the experiments that are not run now. Verdicts that need these
+    /// experiments are also taken from this file [default for `headway papers run` with --cell or --only:
+    /// `results.json` in the folder of --out, if it exists; otherwise none].
     #[arg(long, alias = "onto", value_name = "FILE")]
     pub(crate) merge: Option<PathBuf>,
-    /// Folder for records, tables and figures. `check` of all papers uses a subfolder for each paper [default:
-    /// out/papers/ID, with the name of the paper].
+    /// Folder for records, tables and figures; `headway papers check` writes only records. `check` of all papers uses a
+    /// subfolder for each paper [default: out/papers/ID, with the name of the paper].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Number of worker threads, from 1 to 65535 [default: one per core].

@@ -7,18 +7,21 @@ use std::str::FromStr;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotOptions {
-    /// Folders of records, written by `headway run`. Several records share each chart. Or one folder of a dataset,
-    /// written by `headway sweep`: the metrics are drawn over a varied key.
+    /// Folders of records, written for example by `headway run`. Several records share each chart. Or one folder of a
+    /// dataset, written by `headway sweep`: the metrics are drawn over a varied key. If that folder also has records
+    /// (`headway sweep --records`), they are drawn unless --over, --by, --boxes, --cdf or --heat-map is set.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
     /// Kind of chart [default: series].
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<PlotKind>,
-    /// Draw only this time series, such as throughput, or of a dataset this metric: an expression, or NAME=EXPRESSION.
-    /// May be repeated [default: all time series with samples, or the metrics of `headway sweep`].
+    /// For records: draw only this time series, such as throughput. For a dataset: draw this metric, an expression or
+    /// NAME=EXPRESSION. May be repeated [default: all time series with samples, or the default metrics of `headway
+    /// sweep`].
     #[arg(long = "metric", value_name = "NAME")]
     pub(crate) metrics: Vec<String>,
-    /// Varied key of a dataset on the horizontal axis [default: the first one with numbers, or the first one].
+    /// Varied key of a dataset on the horizontal axis [default: the first one whose values are numbers, or else the
+    /// first one, apart from that of --by].
     #[arg(long, value_name = "KEY")]
     pub(crate) over: Option<String>,
     #[command(flatten)]
@@ -27,7 +30,8 @@ pub(crate) struct PlotOptions {
     /// Requires --kind delay-cdf or frames.
     #[arg(long)]
     pub(crate) complementary: bool,
-    /// Use a logarithmic horizontal axis for delays or for the key of a dataset. Not for time series.
+    /// Use a logarithmic horizontal axis, for the delays of --kind delay-cdf or frames, or for the key of a dataset,
+    /// whose values must be numbers above 0. Not for time series, and not with --boxes, --cdf or --heat-map.
     #[arg(long)]
     pub(crate) log_x: bool,
     /// Folder for the charts [default: the first DIR].
@@ -54,7 +58,7 @@ impl PlotOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ViewOptions {
-    /// Folders of records, written by `headway run`. Several records share each chart.
+    /// Folders of records, written for example by `headway run`. Several records share each chart.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
     /// TCP port of the viewer on the loopback address. 0 selects a free port.
@@ -67,7 +71,7 @@ pub(crate) struct ViewOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportOptions {
-    /// Folders of records, written by `headway run`. Several records share each chart.
+    /// Folders of records, written for example by `headway run`. Several records share each chart.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
     /// Output file; `-` is standard output.
@@ -81,18 +85,20 @@ pub(crate) struct ReportOptions {
 /// Charts of a sweep's metrics over a varied key.
 #[derive(Debug, Args)]
 pub(crate) struct OverOptions {
-    /// Draw one line for each value of this varied key.
+    /// Draw one line for each value of this varied key [default of `headway plot`: the first varied key not on the
+    /// horizontal axis; of `headway sweep`: no key].
     #[arg(long, value_name = "KEY")]
     pub(crate) by: Option<String>,
-    /// Draw box plots (quartiles and whiskers) instead of means with intervals.
+    /// Draw box plots of each metric over the seeds (quartiles and whiskers) instead of means with confidence
+    /// intervals.
     #[arg(long)]
     pub(crate) boxes: bool,
-    /// Draw the cumulative distribution of each metric over the runs, one line for each value of the key, instead of
-    /// means with intervals.
+    /// Draw the cumulative distribution of each metric over the seeds, instead of means with confidence intervals: one
+    /// line for each pair of values of the keys of --over (of a sweep: --plot) and --by.
     #[arg(long, conflicts_with = "boxes")]
     pub(crate) cdf: bool,
-    /// Draw the mean of each metric as color, with the key on the horizontal axis and the key of --by on the vertical
-    /// axis.
+    /// Draw the mean of each metric as color, with the key of --over (of a sweep: --plot) on the horizontal axis and
+    /// that of --by on the vertical axis.
     #[arg(long, conflicts_with_all = ["boxes", "cdf"])]
     pub(crate) heat_map: bool,
 }
@@ -112,11 +118,11 @@ impl OverOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Style")]
 pub(crate) struct StyleOptions {
-    /// Size, text size and legend for a column or the whole width of a page, without a title. The other options change
-    /// parts of it.
+    /// Chart size, font size and legend position for a column or the whole width of a page, and no title. The other
+    /// style options replace single ones of these settings.
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<PlotPreset>,
-    /// Title above each chart; "" for none [default: the metric of the chart].
+    /// Title above each chart; "" for none [default: the metric of the chart, or no title if --preset is set].
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
     /// Label of the horizontal axis [default: the quantity and its unit].
@@ -129,14 +135,15 @@ pub(crate) struct StyleOptions {
     #[arg(long = "name", value_name = "LABEL=TEXT", value_parser = name)]
     pub(crate) names: Vec<(String, String)>,
     /// Width and height in px (1/96 inch) or mm, such as 800x500 or 88x60mm, each from 200 to 4000 px. A PNG has two
-    /// pixels for each px [default: 960 px wide, height as needed].
+    /// pixels for each px [default: that of --preset, or 960 px wide and as high as needed].
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) size: Option<PlotSize>,
-    /// Font size of labels in px or pt, from 6 px to a twentieth of the chart's shorter side, such as 13 or 8pt. Titles
-    /// are proportionally larger [default: 13].
+    /// Font size of labels in px or pt, such as 13 or 8pt, from 6 to 200 px. A size above a twentieth of the chart's
+    /// shorter side (without --size and --preset: of its width) is reduced to that. Titles are proportionally larger
+    /// [default: 13, or 8pt if --preset is set].
     #[arg(long, value_name = "SIZE", value_parser = font_size, allow_negative_numbers = true)]
     pub(crate) font_size: Option<f64>,
-    /// Position of the legend [default: outside].
+    /// Position of the legend [default: outside, or below if --preset is set].
     #[arg(long, value_name = "PLACE")]
     pub(crate) legend: Option<PlotLegend>,
     /// Format of the files. May be repeated [default: all].

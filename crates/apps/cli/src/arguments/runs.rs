@@ -54,7 +54,7 @@ pub(crate) struct LabOptions {
     pub(crate) record: RecordOptions,
     /// Maximum 99th percentile of the release error in a valid run: the time by which the lab releases a packet later
     /// than the link model computes. A run is also not valid if the lab's process is suspended for longer than 100
-    /// times this bound while packets are due.
+    /// times this bound while packets are due, or if packets are lost outside the links.
     #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
 }
@@ -83,8 +83,9 @@ pub(crate) struct ManyRunsOptions {
 pub(crate) struct SuiteOptions {
     /// Name of a built-in suite (`rfc8867`), or folder with a file suite.toml.
     pub(crate) suite: String,
-    /// Run only this controller of the suite. NAME=TRANSPORT adds a controller, with a value of the key `transport` of
-    /// a scenario, such as `mine={kind="tfrc",ecn=true}`. May be repeated [default: all].
+    /// Run only this controller of the suite. NAME=TRANSPORT adds a controller and runs it; TRANSPORT is a value of the
+    /// key `transport` of a flow in a scenario, such as `mine={kind="tfrc",ecn=true}`. May be repeated [default: all of
+    /// the suite].
     #[arg(long = "controller", value_name = "NAME")]
     pub(crate) controllers: Vec<String>,
     /// Run only this test case of the suite. May be repeated [default: all].
@@ -120,14 +121,15 @@ pub(crate) struct SweepOptions {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// Metric to report, such as `share=flow[tcp].throughput_bps / sum(flow[*].throughput_bps)`. May be repeated
-    /// [default: rates, losses and delays].
+    /// [default: rates, losses, delays and shares on time of the flows, and Jain's fairness index].
     #[arg(long = "metric", value_name = "NAME=EXPRESSION")]
     pub(crate) metrics: Vec<String>,
-    /// Also report the differences from a baseline, which is one value of a varied key, such as `queue=droptail`.
+    /// Also report the difference of each metric from a baseline, which is one value of a varied key, such as
+    /// `queue=droptail`: the metric with another value minus that with the baseline.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) against: Option<String>,
-    /// Compute the differences of --against between runs with the same seed. Without this option, runs are treated as
-    /// independent samples, and the confidence intervals of the differences are those of Welch's t-test.
+    /// Compute the differences of --against between runs with the same seed. Without this option, all runs are treated
+    /// as independent samples, and the confidence intervals of the differences are those of Welch's t-test.
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
     /// Also draw a chart of each metric over this varied key. If keys other than those of --plot and
@@ -135,20 +137,20 @@ pub(crate) struct SweepOptions {
     /// seeds vary, `--plot seed` with --cdf or --boxes draws the distribution of each metric over the seeds.
     #[arg(long, value_name = "KEY")]
     pub(crate) plot: Option<String>,
-    /// Use a logarithmic horizontal axis. All values of the key must be above 0. Requires --plot; not with --boxes,
-    /// --cdf or --heat-map.
+    /// Use a logarithmic horizontal axis. All values of the key of --plot must be numbers above 0. Requires --plot; not
+    /// with --boxes, --cdf or --heat-map.
     #[arg(long, requires = "plot", conflicts_with_all = ["boxes", "cdf", "heat_map"])]
     pub(crate) log_x: bool,
     #[command(flatten)]
     pub(crate) over: OverOptions,
     /// Add seeds to each combination of values until half the width of the 95 % confidence interval of each metric is
-    /// at most this share of its mean, such as `5%` (above 0%, below 100%). A metric with a mean near 0 may need
-    /// --max-seeds seeds. A metric that is the same in all runs has no interval; it is reported as constant after 10
-    /// seeds.
+    /// at most this share of its mean, such as `5%` (above 0%, below 100%), or until --max-seeds. A metric with a mean
+    /// near 0 may need that many. A metric that is the same in all runs has no interval; it is reported as constant
+    /// after 10 seeds.
     #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision, allow_hyphen_values = true)]
     pub(crate) precision: Option<Probability>,
-    /// Maximum number of seeds of a combination of values with --precision, at least the initial number of seeds
-    /// [default: 1000].
+    /// Maximum number of seeds of a combination of values with --precision, at least the initial number of seeds (see
+    /// --seeds) [default: 1000, or the initial number if that is larger].
     #[arg(long, alias = "most", value_name = "N", value_parser = max_seeds, requires = "precision", allow_negative_numbers = true)]
     pub(crate) max_seeds: Option<u32>,
     /// Folder for the dataset [default: out/NAME-sweep, with the name of the scenario].
@@ -180,16 +182,18 @@ pub(crate) struct QueuesOptions {
     /// First seed. The runs use consecutive seeds.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) first_seed: u64,
-    /// Name of the flow. Required if several flows have a send queue and packets with a lifetime (a deadline)
-    /// [default: the only such flow].
+    /// Name of the flow whose send queue is replaced. Required if several flows have a send queue and packets with a
+    /// lifetime (a deadline) [default: the only such flow].
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
     /// Send queue to compare: its kind, and keys of `send_queue` in a scenario that differ from their defaults, such as
-    /// `sfdps1,rtt_share=0`. `limit` defaults to that of the flow's send queue in the scenario. May be repeated
-    /// [default: every kind with default options, and the flow's send queue if its options are not the defaults].
+    /// `sfdps1,rtt_share=0`. `limit` defaults to that of the flow's send queue in the scenario, but for `ring-3` to 3
+    /// packets. May be repeated [default: every kind with default options, and the flow's send queue if its options are
+    /// not the defaults].
     #[arg(long = "queue", value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queues: Vec<String>,
-    /// Also report the results of each queue if it knew the delay of each packet before sending it (oracle).
+    /// Also report the results of each queue in a replay in which it knows the delay of each packet before it sends the
+    /// packet (oracle).
     #[arg(long, alias = "knowing")]
     pub(crate) oracle: bool,
     /// Print JSON instead of tables.

@@ -19,46 +19,51 @@ pub(crate) struct EndpointOptions {
     /// Disable DTLS. On-path attackers can then read and forge packets. Both endpoints must set this option.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// Rate controller of the connection. tfrc-filtered: smooth rate of the TCP throughput equation; losses count only
-    /// if the loss filter of the receiver attributes them to congestion (see --loss-filter). tfrc: the same, and all
-    /// losses count. tcp-like: congestion window as in TCP with SACK. tfrc-sp: tfrc for small packets. Experimental
-    /// controllers, which both endpoints must set: scream2, nada, gcc and prague (SCReAM v2, NADA of RFC 8698, Google
-    /// Congestion Control and Prague, for live media), udpm (the receiver chooses one of several rates), rap (additive
-    /// increase and multiplicative decrease of the rate), spacing, spacing-fixed and spacing-equation (see --spacing),
-    /// and none (no rate control). KEY=VALUE sets a key that the controller has in a scenario, such as `udpm,levels=5`
-    /// for five rates [default: the first of tfrc-filtered, tfrc, tcp-like and tfrc-sp that the peer accepts].
+    /// Rate controller of the connection, for the data in both directions. tfrc-filtered: smooth rate of the TCP
+    /// throughput equation; losses count only if the loss filter of the receiver attributes them to congestion (see
+    /// --loss-filter). tfrc: this rate, and all losses count. tcp-like: congestion window as in TCP with SACK. tfrc-sp:
+    /// tfrc for small packets. Experimental controllers, which both endpoints must set: scream2, nada, gcc and prague
+    /// (SCReAM v2, NADA of RFC 8698, Google Congestion Control and Prague, for live media), udpm (the receiver chooses
+    /// one of several rates), rap (additive increase and multiplicative decrease of the rate), spacing, spacing-fixed
+    /// and spacing-equation (see --spacing), and none (no rate control). KEY=VALUE sets a key that the controller has
+    /// in a scenario, such as `udpm,levels=5` for five rates [default: the first of tfrc-filtered, tfrc, tcp-like and
+    /// tfrc-sp that the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
-    /// Transmission rate of the network interface of this host, such as 100Mbps. The controllers spacing and
-    /// spacing-fixed require it at both ends, because they apply to both directions of a connection. Only the gaps
-    /// between packets that this endpoint sends depend on it: a gap begins at the end of a packet's transmission.
+    /// Transmission rate of the network interface of this host, such as 100Mbps. With the controllers spacing and
+    /// spacing-fixed both endpoints must set it, because either can send. Only the gaps between the packets that this
+    /// endpoint sends depend on it: a gap begins at the end of a packet's transmission. Requires --controller or
+    /// --spacing.
     #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate, allow_hyphen_values = true)]
     pub(crate) line_rate: Option<Rate>,
     /// Loss filter for the data that this endpoint receives: only losses that the filter attributes to congestion
-    /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: the part of
-    /// the losses that longer queues or higher sending rates explain. zigzag: losses after which the one-way delay is
-    /// not short. mbiaz: losses that the time between arrivals does not explain. spike: losses while one-way delays are
-    /// long. This option selects the controller tfrc-filtered, which the peer accepts unless it has another
-    /// --controller [default: guarded].
+    /// reduce the rate. uddj: losses while the jitter of one-way delays shows a busy bottleneck. guarded: losses in
+    /// excess of their share at short queues and low sending rates. zigzag: losses after which the one-way delay is not
+    /// short. mbiaz: losses that the time between arrivals does not explain. spike: losses while one-way delays are
+    /// long. This option selects the controller tfrc-filtered, which a peer without --controller and --spacing accepts
+    /// [default: guarded].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
     pub(crate) loss_filter: Option<String>,
     /// Gap between the packets that this endpoint sends. fixed: a constant gap, 1ms unless the key `spacing` sets
-    /// another. ad-hoc: the gap doubles after a loss and becomes shorter without one. damped: as ad-hoc, but a loss
-    /// attributed to a shortening of the gap only restores the previous gap. equation: even gaps at the rate of tfrc.
+    /// another. ad-hoc: the gap doubles after a loss and becomes shorter without one. damped: as ad-hoc, but a loss due
+    /// to a shorter gap restores the previous gap instead of doubling the gap. equation: even gaps at the rate of tfrc.
     /// This option selects the controller spacing-fixed (fixed), spacing (ad-hoc, damped) or spacing-equation
     /// (equation). The peer must select the same controller, with --controller or --spacing [default: the controller
     /// decides when to send].
     #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
     pub(crate) spacing: Option<String>,
-    /// Write a qlog file for each connection to this folder, with its packets, losses, metrics and dropped datagrams.
-    /// qvis (https://qvis.quictools.info) shows it. The file of a receiver begins when the handshake is complete.
+    /// Write a qlog file for each connection to this folder, with its packets, losses and metrics, and for a sender
+    /// with the datagrams that its send queue dropped. qvis (https://qvis.quictools.info) shows it. An endpoint that
+    /// listens creates the file of a connection only when the handshake is complete; the file also contains the packets
+    /// of the handshake.
     #[allow(rustdoc::bare_urls, reason = "the help shows the text as it is")]
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
-    /// Print a line of JSON each second and one at the end.
+    /// Print a line of JSON each second and one at the end, instead of text. The lines are on standard output, or on
+    /// standard error for `headway recv --out -`.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only warnings and errors.
+    /// Print only warnings, errors and the address of --view, and the lines of --json if it is set.
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -66,12 +71,13 @@ pub(crate) struct EndpointOptions {
 /// One-way delays of the datagrams that this endpoint receives.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DelayOptions {
-    /// Measure one-way delays. The sender then adds a Timestamp option to each packet: 6 bytes, 8 with padding.
+    /// Measure the one-way delays of received datagrams. The peer then adds a Timestamp option to each packet that it
+    /// sends: 6 bytes, 8 with padding.
     #[arg(long)]
     pub(crate) delays: bool,
-    /// Deadline of a datagram, counted from the time its packet left the sender, such as 150ms. Reports the share of
-    /// datagrams that arrived on time. The clocks need not be synchronized: delays have a stated error of about half of
-    /// the shortest round trip. Implies --delays.
+    /// Deadline of a received datagram, counted from the time at which its packet left the sender, such as 150ms. The
+    /// reports then include the share of datagrams that arrived on time; lost ones count as not on time. The clocks
+    /// need not be synchronized: delays have a stated error of about half of the shortest round trip. Implies --delays.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Duration>,
 }
@@ -92,25 +98,27 @@ pub(crate) struct RecvOptions {
     pub(crate) listen: String,
     #[command(flatten)]
     pub(crate) endpoint: EndpointOptions,
-    /// Accept only senders with this fingerprint. May be repeated [default: any sender].
+    /// Accept only senders with this certificate fingerprint, which a sender with --identity prints. May be repeated
+    /// [default: any sender].
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "insecure")]
     pub(crate) allow: Vec<Fingerprint>,
     /// Output file for the received datagrams; `-` is standard output. Datagrams of several senders are interleaved
     /// [default: datagrams are counted and discarded].
     #[arg(long, value_name = "FILE|-")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the datagrams in the output.
+    /// Format of the datagrams in the output of --out.
     #[arg(long, value_name = "FRAMING", default_value = "raw", requires = "out")]
     pub(crate) framing: Framing,
-    /// Forward each datagram to this UDP address. Each sender gets a separate source port. Datagrams that arrive at
-    /// such a port are discarded.
+    /// Forward each received datagram to this UDP address. The datagrams of each sender have a separate local source
+    /// port. Datagrams that arrive at such a port are discarded.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "out")]
     pub(crate) to: Option<String>,
-    /// Exit when the first connection ends.
+    /// Accept one connection, and exit when it ends.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Connections of further senders are
-    /// refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders. Not with --once.
+    /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread of this command. Connections of
+    /// further senders are refused with a Reset ("Too Busy"). Metrics and records contain the sums over all senders.
+    /// Not with --once.
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
@@ -134,11 +142,11 @@ pub(crate) enum Framing {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("trust").required(true).args(["fingerprint", "any", "insecure"]))]
 pub(crate) struct TrustOptions {
-    /// Accept only a peer with this certificate fingerprint, as printed by the peer. May be repeated. One of
-    /// --fingerprint, --any and --insecure is required.
+    /// Accept only a peer with this certificate fingerprint, as `headway recv` or `headway relay` prints it at the
+    /// peer. May be repeated. One of --fingerprint, --any and --insecure is required.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["any", "insecure"])]
     pub(crate) fingerprint: Vec<Fingerprint>,
-    /// Accept any peer. This protects against eavesdropping but not against a man in the middle.
+    /// Accept a peer with any certificate. This protects against eavesdropping but not against a man in the middle.
     #[arg(long, conflicts_with = "insecure")]
     pub(crate) any: bool,
 }
@@ -159,39 +167,42 @@ pub(crate) struct SendOptions {
     pub(crate) media: MediaOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Send a file as fast as the controller allows. A live encoder writes to --stdin or --udp instead. A file of
-    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes. Lost datagrams are sent again: see --queue.
+    /// Send a file as fast as the rate controller allows. A live encoder writes to --stdin or --udp instead. A file of
+    /// MPEG-TS is sent in datagrams of up to 7 whole packets of 188 bytes, unless --chunk is set. Lost datagrams are
+    /// sent again: see --queue.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571).
-    /// With --chunk, there are no lengths. A full send queue blocks the program that writes to standard input; with
-    /// --expires and without --chunk, the queue drops datagrams instead.
+    /// With --chunk, the input has no lengths. While the send queue has no room, this command does not read, which
+    /// blocks the program that writes; with --expires and without --chunk, the queue drops datagrams instead.
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// Send the UDP datagrams that arrive at this local address.
+    /// Send the UDP datagrams that a program sends to this local address.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
     /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'. Not with
-    /// --kind, --priority, --method or --chunk. --expires sets the lifetime of the datagrams for which SOURCE sets none.
+    /// --kind, --priority, --method or --chunk. --expires is the lifetime of the datagrams for which SOURCE sets none.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "method"])]
     pub(crate) model: Option<String>,
-    /// Size of the datagrams of a file or of standard input, in bytes [default: with --file the largest that fits in a
-    /// packet, or whole packets of MPEG-TS; with --stdin the length before each datagram].
+    /// Size of the datagrams into which a file or standard input is divided, in bytes [default: with --file the largest
+    /// that fits in a packet, or up to 7 whole packets of MPEG-TS; with --stdin each datagram has the length before
+    /// it].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
-    /// Minimum share of the datagrams that must be delivered for exit status 0, such as 99% [default: all datagrams
-    /// without a lifetime (see --expires), and no minimum for those with one].
+    /// Minimum share of the datagrams of the source that must be delivered for exit status 0, such as 99% [default: all
+    /// datagrams without a lifetime (see --expires), and no minimum for those with one]. After --duration or a signal,
+    /// datagrams whose delivery is still unknown do not count.
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub(crate) min_delivered: Option<Probability>,
-    /// Connect again if the receiver is gone and returns, until the source ends. Datagrams wait in the send queue, within
-    /// its limit and their lifetimes. Those in flight at the loss are not sent again [default: a lost connection is the
-    /// end].
+    /// Connect again if an established connection is lost and the receiver returns, until the source ends. Meanwhile
+    /// datagrams wait in the send queue, within its limit and their lifetimes. Those in flight when the connection was
+    /// lost are not sent again [default: the command ends when the connection is lost].
     #[arg(long)]
     pub(crate) reconnect: bool,
     #[command(flatten)]
     pub(crate) rate: RateOptions,
-    /// Stop this long after the start of the command, such as 60s. Queued datagrams are sent for up to one more second
-    /// [default: when all data of the source is sent].
+    /// Stop reading the source this long after the start of the command, such as 60s. Queued datagrams are sent for up
+    /// to one more second [default: the command ends when all data of the source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Seed of the random number generator of --model.
@@ -203,14 +214,15 @@ pub(crate) struct SendOptions {
 #[command(group = ArgGroup::new("end").required(true).args(["listen", "connect"]))]
 #[command(group = ArgGroup::new("ports").required(true).multiple(true).args(["rules", "from", "to"]))]
 pub(crate) struct RelayOptions {
-    /// TOML file with ports and classification rules, instead of --from or --to.
+    /// TOML file with the ports of this relay and with rules that set the kind, priority, lifetime and method of
+    /// datagrams, instead of --from or --to.
     #[arg(value_name = "RULES_FILE")]
     pub(crate) rules: Option<PathBuf>,
-    /// Local address at which this relay waits for the peer, which uses --connect. A new peer replaces the connected
-    /// one.
+    /// Local address at which this relay waits for the other relay, which uses --connect. A new peer replaces the
+    /// connected one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
-    /// Address of the relay to connect to.
+    /// Address of the other relay, which uses --listen.
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) connect: Option<String>,
     #[command(flatten)]
@@ -227,15 +239,17 @@ pub(crate) struct RelayOptions {
     pub(crate) delays: DelayOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Local address that accepts datagrams from a program. May be repeated; the n-th --from is forwarded to the n-th
-    /// --to of the peer. Only one of RULES_FILE, --from and --to is allowed.
+    /// Local address to which a program sends datagrams for the peer. May be repeated; datagrams to the n-th --from of
+    /// this relay are forwarded to the n-th --to of the peer, and answers back. Only one of RULES_FILE, --from and --to
+    /// is allowed.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "rules")]
     pub(crate) from: Vec<String>,
-    /// Address of a program that receives datagrams. May be repeated; the n-th --to receives from the n-th --from of
-    /// the peer.
+    /// Address of a program that receives datagrams from the peer. May be repeated; the n-th --to of this relay
+    /// receives the datagrams of the n-th --from of the peer, and its answers are sent back.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
     pub(crate) to: Vec<String>,
-    /// Exit when the first connection ends [default: --listen waits for another peer, and --connect connects again].
+    /// Exit when the first connection ends [default: a relay with --listen waits for another peer, and one with
+    /// --connect connects again].
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
@@ -245,8 +259,9 @@ pub(crate) struct RelayOptions {
 /// Encoder rate for another program.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct RateOptions {
-    /// Write the rate for an encoder to this file descriptor, which is a pipe or a file: a line of JSON such as
-    /// {"encoder_rate_bps":1200000} for each change. A slow reader misses changes, but not the last one.
+    /// Write the rate at which an encoder should produce data to this open file descriptor of the command, a pipe or a
+    /// file: a line of JSON such as {"encoder_rate_bps":1200000} for each change. A slow reader misses changes, but not
+    /// the last one. Needs Linux.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) rate_fd: Option<u32>,
 }
@@ -254,15 +269,16 @@ pub(crate) struct RateOptions {
 /// Metrics, records and the live view.
 #[derive(Debug, Args)]
 pub(crate) struct WatchOptions {
-    /// Serve metrics for Prometheus at this local address, under /metrics, and the rate for an encoder under /rate.
+    /// Serve metrics for Prometheus at this local address, under /metrics. `headway send` and `headway relay` also
+    /// serve the rate for an encoder, under /rate.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
-    /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it. For
-    /// `headway relay --listen` it requires --once.
+    /// Write a record of the connection to this folder, with one sample per second. `headway plot` and `headway view`
+    /// read it. `headway relay --listen` also requires --once.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     /// Show the connection in the browser while it runs. PORT is a TCP port of the loopback address [default: a free
-    /// port]. Without --record, the data are deleted at the end. For `headway relay --listen` it requires --once.
+    /// port]. Without --record, the data are deleted at the end. `headway relay --listen` also requires --once.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     pub(crate) view: Option<u16>,
     /// Print the address of --view without opening a browser.
@@ -273,10 +289,11 @@ pub(crate) struct WatchOptions {
 /// Send queue.
 #[derive(Debug, Args)]
 pub(crate) struct QueueOptions {
-    /// Send queue: its kind, and keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default
-    /// sends by priority, then by expiry, and drops datagrams that would arrive too late. In overload it can send
-    /// datagrams of one priority out of order. Lost datagrams are sent again if they can still arrive within their
-    /// lifetime, unless the queue has `resend=false` [default: sure-first].
+    /// Send queue: its kind, and keys of `send_queue` in a scenario, such as `sure-first,limit=64packets`. The default,
+    /// sure-first, sends by priority, then by expiry, and drops datagrams that would arrive too late. In overload it
+    /// can send datagrams of one priority out of order. Each queue sends lost datagrams again if they can still arrive
+    /// within their lifetime, unless it has `resend=false`. `limit` is 256packets unless set, but 3packets for ring-3
+    /// [default: sure-first].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
 }
@@ -284,20 +301,24 @@ pub(crate) struct QueueOptions {
 /// Properties of datagrams to which no rule applies.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MediaOptions {
-    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b. In `headway relay` a matching
-    /// rule has precedence.
+    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b. In `headway relay` it applies
+    /// to datagrams that no rule of RULES_FILE matches.
     #[arg(long, value_name = "KIND", value_parser = kind, default_value = "data")]
     pub(crate) kind: MediaKind,
-    /// Priority of the datagrams, from 0 (highest) to 255. In `headway relay` a matching rule has precedence.
+    /// Priority of the datagrams, from 0 (highest) to 255. In `headway relay` it applies to datagrams that no rule of
+    /// RULES_FILE matches.
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
-    /// Lifetime of a datagram, such as 150ms. The default send queue (see --queue) drops datagrams that would arrive
-    /// later, except one if all are late. In `headway relay` a matching rule has precedence [default: unlimited].
+    /// Lifetime of a datagram, such as 150ms: the time from its arrival in the send queue until which it must reach the
+    /// peer. The default send queue (see --queue) drops datagrams that would arrive later; if all would, it still sends
+    /// the one that expires last. In `headway relay` it applies to datagrams that no rule of RULES_FILE matches
+    /// [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
     /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
     /// score, patient, priority or edf. It orders and drops datagrams as the `send_queue` of this kind in a scenario.
-    /// In `headway relay` a matching rule has precedence [default: the method of --queue].
+    /// The default --queue, sure-first, has no methods: set another. In `headway relay` it applies to datagrams that no
+    /// rule of RULES_FILE matches [default: the method of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) method: Option<QueueMethod>,
 }

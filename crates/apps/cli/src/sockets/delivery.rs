@@ -62,8 +62,9 @@ fn percent(part: u64, whole: u64) -> String {
 /// Outcomes of the datagrams of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
-    /// Outcomes of datagrams without a lifetime, which must arrive, and of those with one, some of which may be too late.
+    /// Outcomes of datagrams without a lifetime, which must arrive.
     pub(super) lasting: Outcomes,
+    /// Outcomes of datagrams with a lifetime, some of which may be too late.
     pub(super) expiring: Outcomes,
 }
 

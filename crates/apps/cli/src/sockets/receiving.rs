@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct ReceiveCounters {
     packets: AtomicU64,
     bytes: AtomicU64,
-    /// Number of datagrams that the system refused to forward.
+    /// Number of received datagrams that the output did not accept: the system refused to forward them, or the command
+    /// ended before they were written.
     refused: AtomicU64,
     /// Whether the output has not yet accepted the newest datagram.
     pending: AtomicBool,
@@ -47,7 +48,8 @@ impl Meter {
         self.meter.lock().unwrap_or_else(PoisonError::into_inner).received(now, &packet, bytes);
     }
 
-    /// Returns the summary for a record. Sizes exclude headers. Sent datagrams are the received and the missing ones.
+    /// Returns the summary for a record. Sizes exclude headers. Sent datagrams are the received, the
+    /// dropped and the missing ones.
     pub(super) fn summary(&self, received: &Received, label: FlowLabel) -> FlowSummary {
         let meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
         let mut flow = meter.summary(label, self.clock.now());

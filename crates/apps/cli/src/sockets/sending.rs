@@ -51,16 +51,16 @@ pub(super) struct Sending {
     encoder_rate: Option<Rate>,
     /// Number of times that the connection was lost.
     interruptions: u64,
-    /// Whether it is established now.
+    /// Whether the connection is established now.
     is_connected: bool,
-    /// Whether it is lost and not yet established again.
+    /// Whether the connection is lost and not yet established again.
     is_interrupted: bool,
     status: Option<Status>,
     /// Time of the previous report, and number of delivered bytes at that time.
     before: (Instant, u64),
 }
 
-/// Figures of sent datagrams, in total and since the previous report. Names other than `now` and `last` are those of
+/// Figures of sent datagrams, in total and since the previous report. The names of `interval` and `flow` are those of
 /// `summary.json`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Sent {

@@ -3,9 +3,9 @@
 use super::failure::{argument, socket};
 use pyo3::prelude::*;
 
-/// Certificate and private key of an endpoint.
+/// Certificate and private key of a client or of a listener.
 ///
-/// Peers know an endpoint by the fingerprint of its certificate. An identity is lost at the end of
+/// Peers authenticate it by the fingerprint of the certificate. An identity is lost at the end of
 /// the program unless its `pem` is stored.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Identity(pub(super) headway_net::Identity);
@@ -27,13 +27,13 @@ impl Identity {
     }
 
     /// Certificate and private key as a text in PEM. Keep it secret: an attacker with this text can
-    /// impersonate the endpoint.
+    /// impersonate this end.
     #[getter]
     fn pem(&self) -> String {
         self.0.to_pem()
     }
 
-    /// Fingerprint by which peers know this identity, such as "sha-256 3C:5A:..".
+    /// Fingerprint of the certificate, by which peers authenticate this identity, such as "sha-256 3C:5A:..".
     #[getter]
     fn fingerprint(&self) -> String {
         self.0.fingerprint().to_string()

@@ -18,7 +18,7 @@ pub enum LabError {
     Program {
         /// Name of the flow.
         flow: String,
-        /// Shell command.
+        /// Shell command that cannot be started.
         command: String,
         /// Error of the system.
         error: io::Error,
@@ -34,15 +34,15 @@ pub enum LabError {
     /// More flows of programs than a lab supports.
     #[error("the scenario has {flows} flows of programs and of the kernel's TCP: a lab has at most {limit}")]
     TooManyFlows {
-        /// Number of flows.
+        /// Number of flows of programs and of the kernel's TCP in the scenario.
         flows: usize,
-        /// Maximum number.
+        /// Maximum number of such flows.
         limit: usize,
     },
     /// The folder of the programs' output cannot be created.
     #[error("cannot create the folder {}: {error}", path.display())]
     Logs {
-        /// Folder.
+        /// Folder that cannot be created.
         path: std::path::PathBuf,
         /// Error of the system.
         error: io::Error,

@@ -50,9 +50,10 @@ pub struct LabOptions {
     /// Program that calls [`run_init`](crate::run_init) with the arguments after `shell-init`.
     pub program: PathBuf,
     /// Maximum 99th percentile of the release error in a valid run. The release error is the time from the departure of
-    /// a packet from its last link until the kernel has accepted it.
+    /// a packet from its last simulated link until the kernel has accepted it.
     pub bound: Duration,
-    /// Folder of the output of programs: `FLOW.log` and `FLOW.server.log`.
+    /// Folder into which the output of the programs of each flow is written: `FLOW.log`, and `FLOW.server.log` of the
+    /// `server`.
     pub logs: PathBuf,
 }
 
@@ -73,7 +74,7 @@ impl LabRights {
     }
 }
 
-/// The ends of a scenario's flows outside the simulation.
+/// The ends of a scenario's flows outside the simulation: programs and the kernel's TCP, in network namespaces.
 #[derive(Debug)]
 pub struct Lab {
     bound: Duration,
@@ -118,7 +119,7 @@ enum Ends {
 }
 
 impl Lab {
-    /// Creates the namespaces of a scenario, and starts its servers.
+    /// Creates the network namespaces of a scenario, and starts the `server` commands of its flows.
     ///
     /// # Errors
     /// Missing rights, and failures of the kernel.
@@ -184,8 +185,8 @@ impl Lab {
         })
     }
 
-    /// Runs the simulation by the wall clock for a fraction of a second. The first call is time zero. Returns whether
-    /// the run has ended: at its end, or because a device failed.
+    /// Runs the simulation by the wall clock for a fraction of a second. Time zero is that of the first call. Returns
+    /// whether the run has ended: at its end, or because a device failed.
     ///
     /// # Errors
     /// Those of the simulation.
@@ -237,7 +238,7 @@ impl Lab {
         }
     }
 
-    /// Ends all programs and connections, and removes the namespaces. Returns the report.
+    /// Ends all programs and connections, and removes the network namespaces. Returns the report of the run.
     ///
     /// # Errors
     /// A device failed during the run.

@@ -11,22 +11,23 @@ use serde::Serialize;
 pub struct LabReport {
     /// Wall-clock time since the start of the run, in s.
     pub elapsed_s: f64,
-    /// Release error, in s: time from the departure of a packet from its last link until the kernel has accepted it.
-    /// Never negative; `None` if no packet was sent.
+    /// Release error, in s: time from the departure of a packet from its last simulated link until the kernel has
+    /// accepted it. Never negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Longest time, in s, for which the lab's process was suspended although packets were due.
+    /// Longest wall-clock time, in s, for which the lab's process was suspended although packets were due. Above 100
+    /// times `bound_s`, the run is not valid.
     pub longest_stall_s: f64,
-    /// Share of one processor that the links used, from 0 to 1.
+    /// Share of one processor's time that the simulation of the links used, from 0 to 1.
     pub cpu_share: f64,
-    /// Packets of programs and of the kernel's TCP that entered the links.
+    /// Packets of programs and of the kernel's TCP that entered the simulated links.
     pub packets: u64,
-    /// Packets that left the links and that the kernel refused.
+    /// Packets that left the simulated links and that the kernel refused.
     pub unsent_packets: u64,
-    /// Packets that the kernel dropped before the links, because the lab did not read them in time.
+    /// Packets that the kernel dropped before the simulated links, because the lab did not read them in time.
     pub unread_packets: u64,
     /// Packets of programs and of the kernel's TCP that were dropped because too many packets were on the links.
     pub no_room_packets: u64,
-    /// Packets that belong to no flow, which were dropped.
+    /// Packets that the lab dropped because they belong to no flow. They do not make the run invalid.
     pub other_packets: u64,
     /// Programs that failed, each with the flow and the reason. Such failures do not make the run invalid.
     pub failures: Vec<String>,
@@ -34,7 +35,7 @@ pub struct LabReport {
     pub bound_s: f64,
     /// Reasons why the run does not represent the links; empty if the run is valid.
     pub faults: Vec<String>,
-    /// Whether the run is valid.
+    /// Whether the run is valid: whether there are no [`faults`](Self::faults).
     pub valid: bool,
 }
 

@@ -22,20 +22,20 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Texts of the header.
+/// Texts in the header of a [`MahimahiLog`].
 #[derive(Clone, Debug)]
 pub struct LogHeader {
     /// Name of the direction, such as `Uplink`.
     pub direction: String,
     /// Name of the trace, or the rate of the link.
     pub trace: String,
-    /// Command line.
+    /// Command line of the emulator.
     pub command_line: String,
-    /// Queue with its options.
+    /// Queue of the link with its options, as text.
     pub queue: String,
 }
 
-/// Log of one direction.
+/// Log of one direction of a link, in the format of Mahimahi's `mm-link`.
 #[derive(Debug)]
 pub struct MahimahiLog<W = BufWriter<File>> {
     file: PathBuf,

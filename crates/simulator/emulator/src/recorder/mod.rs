@@ -29,7 +29,7 @@ const HOLD: Duration = Duration::from_millis(20);
 /// Event of a packet in one direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketEvent {
-    /// Number of the direction, as in [`Recorder::tap`].
+    /// Number of the link direction, as passed to [`Recorder::tap`].
     pub path: usize,
     /// Time of the event.
     pub at: Instant,
@@ -37,7 +37,7 @@ pub struct PacketEvent {
     pub arrived_at: Instant,
     /// Size of the packet, in IP bytes.
     pub size: u32,
-    /// The packet; empty if no sink needs it.
+    /// The bytes of the packet; empty if no sink needs them.
     pub bytes: Vec<u8>,
     /// Kind of the event.
     pub kind: PacketEventKind,
@@ -54,12 +54,12 @@ pub enum PacketEventKind {
     Dropped(DropCause),
 }
 
-/// File or files with the events of packets.
+/// Output of a [`Recorder`]: writes a file or files with the events of packets.
 pub trait PacketSink: Send {
     /// Returns the name of the file or folder for messages.
     fn path(&self) -> &Path;
 
-    /// Returns whether events must contain the bytes of their packets.
+    /// Returns whether the sink needs the bytes of each packet in its events.
     fn needs_bytes(&self) -> bool;
 
     /// Writes the header, before all events. `epoch` is the Unix time of [`Instant::ZERO`].
@@ -68,19 +68,20 @@ pub trait PacketSink: Send {
     /// Errors of the system. After an error, the sink is not called again.
     fn begin(&mut self, epoch: Duration) -> io::Result<()>;
 
-    /// Writes an event. The events are in the order of their times, except departures that the emulator handled late.
+    /// Writes an event. Events are passed in the order of their times, except departures that the emulator handled
+    /// late.
     ///
     /// # Errors
     /// Errors of the system. After an error, the sink is not called again.
     fn record(&mut self, event: &PacketEvent) -> io::Result<()>;
 
-    /// Passes buffered events to the system.
+    /// Passes buffered events to the operating system.
     ///
     /// # Errors
     /// Errors of the system. After an error, the sink is not called again.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Completes the file of a run that ended at `end`, after the last event.
+    /// Completes the file after the last event, for a run that ended at `end`.
     ///
     /// # Errors
     /// Errors of the system.
@@ -91,13 +92,13 @@ pub trait PacketSink: Send {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {error}", file.display())]
 pub struct RecordError {
-    /// File or folder.
+    /// File or folder that could not be written.
     pub file: PathBuf,
     /// Error of the system.
     pub error: io::Error,
 }
 
-/// Thread that writes the events of the packets of links.
+/// Thread that writes the events of packets at links to its [sinks](PacketSink).
 #[derive(Debug)]
 pub struct Recorder {
     sender: SyncSender<PacketEvent>,
@@ -126,7 +127,7 @@ impl Recorder {
         Ok(Self { sender, held_bytes, keeps_bytes, thread })
     }
 
-    /// Returns a tap for the direction with this number.
+    /// Returns the connection of the link direction with this number to the recorder.
     #[must_use]
     pub fn tap(&self, path: usize) -> Tap {
         let (sender, held_bytes) = (self.sender.clone(), Arc::clone(&self.held_bytes));
@@ -174,7 +175,8 @@ impl Tap {
         self.send(PacketEventKind::Dropped(cause), [at, arrived_at], bytes.len(), bytes);
     }
 
-    /// Returns the number of events that were lost because the thread did not write fast enough.
+    /// Returns the number of events of this direction that were lost because the recorder's thread did not write fast
+    /// enough.
     #[must_use]
     pub fn lost_events(&self) -> u64 {
         self.lost

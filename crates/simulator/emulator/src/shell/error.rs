@@ -29,13 +29,13 @@ pub enum ShellError {
     Configure {
         /// Setting, such as `the route of headway0`.
         what: String,
-        /// Reason of the kernel.
+        /// Reason that the kernel gave.
         reason: String,
     },
     /// The gateway cannot listen at a port.
     #[error("cannot listen at port {port} of the gateway: {error}")]
     HostPort {
-        /// Port.
+        /// Port at which the gateway cannot listen.
         port: u16,
         /// Error of the system.
         error: io::Error,

@@ -51,11 +51,11 @@ const DNS_PORT: u16 = 53;
 /// Options of a shell: a command behind an emulated link.
 #[derive(Clone, Debug)]
 pub struct ShellOptions {
-    /// Program that calls [`run_init`] with the arguments after `shell-init`, and [`run_guard`] with those after
-    /// `shell-guard`.
+    /// Program (of this crate's user) that calls [`run_init`] with its arguments after `shell-init`, and [`run_guard`]
+    /// with those after `shell-guard`.
     pub program: PathBuf,
     /// Maximum 99th percentile of the release error in a valid run. The release error is the time from the departure of
-    /// a packet from the link until the kernel has accepted it.
+    /// a packet from the emulated link until the kernel has accepted it.
     pub bound: Duration,
     /// Ports of the gateway that are forwarded to the same ports of this machine's loopback address, TCP and UDP.
     pub host_ports: Vec<u16>,
@@ -154,8 +154,9 @@ impl Shell {
         Ok(Self { clock, bound: options.bound, init, outer, inner, uplink, downlink, guard, recorder })
     }
 
-    /// Returns why the command cannot reach hosts outside of this machine: address translation or IP forwarding failed.
-    /// `None` if neither failed, or without root, where no command can reach them.
+    /// Returns why the command cannot reach hosts outside of this machine: address translation or IP forwarding could
+    /// not be set up. `None` if both were set up, and for a shell without root, from which no command can reach other
+    /// hosts.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.guard.as_ref()?.problem.as_deref()
@@ -170,12 +171,12 @@ impl Shell {
         self.inner.thread.is_finished()
     }
 
-    /// Sends SIGTERM to the command.
+    /// Sends SIGTERM to the command of the shell.
     pub fn terminate(&self) {
         self.signal(Signal::SIGTERM);
     }
 
-    /// Kills all processes of the command.
+    /// Kills all processes that the command has started, and the command itself.
     pub fn kill(&self) {
         self.signal(Signal::SIGKILL);
     }

@@ -27,27 +27,28 @@ const MAX_WAIT: Duration = Duration::from_millis(100);
 /// A packet of at most this size is copied into memory of its size; larger packets keep their buffer.
 const COPIED_BYTES: usize = 256;
 
-/// Report of one direction since the start.
+/// Report of one direction of a shell's link since the start of the shell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PathReport {
-    /// Packet counters of the link.
+    /// Packet counters of this direction of the link.
     pub counts: DirectionCounts,
-    /// Mean of the link's queue over the run, in packets.
+    /// Mean over time of the number of packets in the link's queue in this direction.
     pub mean_queue_packets: f64,
-    /// Maximum of the link's queue, in packets.
+    /// Maximum number of packets in the link's queue in this direction.
     pub peak_queue_packets: u64,
     /// Release error, in s: time from the departure of a packet from the link until the kernel has accepted it. Never
     /// negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Longest time, in s, for which the emulator was suspended although packets were due.
+    /// Longest wall-clock time, in s, for which the emulator was suspended although packets were due. Above 100 times
+    /// the bound of the release error, the run is not valid.
     pub longest_stall_s: f64,
-    /// Share of one processor that the direction used, from 0 to 1.
+    /// Share of one processor's time that the thread of this direction used, from 0 to 1.
     pub cpu_share: f64,
     /// Packets that left the link and that the kernel refused.
     pub unsent_packets: u64,
     /// Packets that the kernel dropped before the link, because the emulator did not read them in time.
     pub unread_packets: u64,
-    /// Events that captures and logs do not have, because they were not written fast enough.
+    /// Events of packets that are missing in captures and logs, because these were not written fast enough.
     pub unrecorded_events: u64,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Report of a shell (a command behind an emulated link) since its start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShellReport {
-    /// Time since the start of the shell, in s.
+    /// Wall-clock time since the start of the shell, in s.
     pub elapsed_s: f64,
     /// Report of the direction from the command to the outside.
     pub uplink: PathReport,
@@ -18,7 +18,7 @@ pub struct ShellReport {
     pub bound_s: f64,
     /// Reasons why the run does not represent the link; empty if the run is valid.
     pub faults: Vec<String>,
-    /// Whether the run is valid.
+    /// Whether the run is valid: whether there are no [`faults`](Self::faults).
     pub valid: bool,
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Mean additional delay, before negative values become zero.
     pub mean: Duration,
-    /// Standard deviation, before negative values become zero.
+    /// Standard deviation of the additional delay, before negative values become zero.
     pub deviation: Duration,
     /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,

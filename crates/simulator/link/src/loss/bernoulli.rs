@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Loss probability of a packet until the first of `changes`. Required without `changes`; with them, 0 if absent.
+    /// Loss probability of a packet until the first of `changes`. Required without `changes`; if absent with `changes`:
+    /// 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
     /// Where on the link packets are lost: before the queue or after the transmission.

@@ -9,14 +9,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Period of losses, in packets (ns-2 `period_`); 0 loses none. Required, unless `changes` set it later.
+    /// Period of losses, in packets (ns-2 `period_`); 0 loses none. Required with `first`, and unless `changes` set a
+    /// period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u64>,
-    /// Position of the first lost packet, from 0, among the packets that reach the loss model. If absent: `every`.
-    /// (ns-2's `offset_` counts from 1.)
+    /// Position of the first lost packet, from 0, among the packets that reach the loss model. If absent: the value of
+    /// `every`. (ns-2's `offset_` counts from 1.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
-    /// Number of consecutive packets that are lost each time, at most `every` (ns-2 `burstlen_`).
+    /// Number of consecutive packets that are lost in each period, from 1 to the smallest period (ns-2 `burstlen_`).
     pub burst: u64,
     /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
@@ -32,7 +33,7 @@ pub struct Change {
     /// Position, from 0, among the packets that reach the loss model, of the packet at which the new period starts. The
     /// next loss is `every` packets after it.
     pub packet: u64,
-    /// Period of losses from this packet on, in packets; 0 loses none.
+    /// Period of losses from the packet at position `packet` on, in packets; 0 loses none.
     pub every: u64,
 }
 

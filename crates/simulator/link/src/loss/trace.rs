@@ -14,7 +14,7 @@ pub struct Options {
     pub file: String,
     /// Where on the link packets are lost: before the queue or after the transmission.
     pub place: Place,
-    /// Contents of the file, set by the caller after reading it; without it no packet is lost.
+    /// Contents of `file`, set by the caller after reading it; with `None` no packet is lost.
     #[serde(skip)]
     pub trace: Option<Arc<LossTrace>>,
 }

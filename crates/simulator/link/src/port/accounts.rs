@@ -35,8 +35,8 @@ impl Port {
         (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
     }
 
-    /// Returns the numbers of waiting packets and IP bytes, without the packet in transmission, as of the last call
-    /// that was passed a time.
+    /// Returns the numbers of waiting packets and of their IP bytes, without the packet in transmission, as of the last
+    /// call on this port that was passed a time.
     #[must_use]
     #[inline]
     pub fn waiting(&self) -> (u64, u64) {

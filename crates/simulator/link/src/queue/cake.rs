@@ -42,8 +42,8 @@ pub struct Options {
     pub bandwidth: Option<Rate>,
     /// How DSCPs are mapped to tins, the priority classes of CAKE.
     pub tins: Tins,
-    /// Which packets have separate queues: those of flows, hosts or pairs of hosts. Also selects hosts between which
-    /// CAKE is fair.
+    /// Which packets have separate queues: those of different flows, hosts or pairs of hosts. Also selects the hosts
+    /// between which CAKE is fair.
     pub isolation: Isolation,
     /// COBALT's target queueing delay; above 0s. With `bandwidth`, the target of a tin is at least 1.5 times the
     /// transmission time of a packet of size `mtu` at the tin's threshold rate.
@@ -160,7 +160,8 @@ impl Cake {
         }
     }
 
-    /// Uses `random` for all further random decisions, to reproduce the decisions of another implementation of CAKE.
+    /// Replaces the random stream of the queue by `random`, to reproduce the decisions of another implementation of
+    /// CAKE.
     pub fn draw_from(&mut self, random: Random) {
         self.random = Some(random);
     }

@@ -22,33 +22,34 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "codel"`. The names are those of RFC 8289 section 5.3, in lower case.
+/// Options of a queue of `kind = "codel"`. `target`, `interval` and `maxpacket` are constants of RFC 8289 section 5.3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Capacity of the queue; further packets are dropped, and CoDel does not count these drops (RFC 8289 section 5.4).
     pub limit: QueueSize,
-    /// Acceptable standing queue delay: CoDel drops nothing while some packets of an interval wait for a shorter time;
-    /// above 0s. (TARGET, RFC 8289 section 4.3.)
+    /// Acceptable standing queue delay: CoDel drops nothing while at least one packet in each interval waits for a
+    /// shorter time; above 0s. (TARGET, RFC 8289 section 4.3.)
     pub target: Duration,
     /// How long all packets must have waited at least `target` before one is dropped: about the longest round-trip
     /// time; above 0s. (INTERVAL, RFC 8289 section 4.2.)
     pub interval: Duration,
-    /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
+    /// Whether CoDel may drop once all packets have waited at least `target` for exactly `interval`, or only after a
+    /// longer time than `interval`.
     pub above_for: AboveFor,
     /// CoDel drops nothing while at most this many bytes wait after the departing packet (RFC 8289 section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Waiting time above which packets are marked in addition to the marks of CoDel; `ce_threshold_marks` selects the
-    /// packets. If absent: no additional marks.
+    /// Waiting time above which departing packets are marked, in addition to the marks of CoDel; `ce_threshold_marks`
+    /// selects the packets. If absent: no additional marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Which packets `ce_threshold` marks.
     pub ce_threshold_marks: CeThresholdMarks,
-    /// Time from which the wait for the next mark or drop is counted after a mark.
+    /// Time from which CoDel counts the wait for the next mark or drop after a mark.
     pub after_mark: AfterMark,
-    /// Whether an empty queue ends the period in which packets have waited at least `target`.
+    /// Whether an empty queue restarts the measurement of how long all packets have waited at least `target`.
     pub empty_resets: bool,
     /// How 1 / sqrt(count) is computed, where count is CoDel's drop counter (RFC 8289 section 5.2).
     pub inverse_sqrt: InverseSqrt,
@@ -82,7 +83,7 @@ pub enum CeThresholdMarks {
     L4s,
 }
 
-/// Time from which the wait for the next mark or drop is counted after a mark.
+/// Time from which CoDel counts the wait for the next mark or drop after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterMark {
@@ -98,7 +99,7 @@ pub enum AfterMark {
 pub enum InverseSqrt {
     /// 1 / sqrt(count) is computed exactly; times are rounded to the tick.
     Exact,
-    /// 1 / sqrt(count) is approximated in 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
+    /// 1 / sqrt(count) is approximated in 16 bits, by one Newton step per drop or mark (Linux, `codel_Newton_step`).
     Newton,
 }
 

@@ -11,7 +11,7 @@ pub type Hosts = Arc<[(u32, u32)]>;
 /// Properties of the link that a discipline uses.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkProperties {
-    /// Initial rate at which packets depart: the smaller of the rates of link and shaper.
+    /// Rate at which packets depart at the start of the run: the smaller of the rates of link and shaper.
     pub rate: Rate,
     /// Initial propagation delay of the link.
     pub delay: headway_units::Duration,
@@ -26,9 +26,10 @@ pub struct Backlog {
     pub bytes: u64,
     /// Whether the transmitter is idle.
     pub idle: bool,
-    /// Time for which the transmitter has been idle, in s; only if [`idle`](Self::idle). RED counts how many packets
-    /// could have been transmitted in this time. The value is bit-identical to that of ns-2 (see
-    /// [`Moment`](headway_engine::Moment)), so that rounding gives equal counts.
+    /// Time since the end of the last transmission, or since a later packet that the queue dropped while the
+    /// transmitter was idle, in s; only if [`idle`](Self::idle). RED counts how many packets could have been
+    /// transmitted in this time. The value is bit-identical to that of ns-2 (see [`Moment`](headway_engine::Moment)),
+    /// so that rounding gives equal counts.
     pub idle_s: f64,
 }
 

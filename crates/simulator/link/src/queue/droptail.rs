@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Capacity of the queue.
+    /// Capacity of the queue, in packets or bytes; `counts` selects the packets that count.
     pub limit: QueueSize,
     /// Which packets count toward the limit.
     pub counts: Counts,

@@ -32,11 +32,11 @@ pub struct Options {
 pub struct Class {
     /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// Bytes per round, 64B to 1GB: classes share in proportion to their quanta. If absent: the `quantum` of the
-    /// queue.
+    /// Bytes per round, 64B to 1GB: waiting classes share the link in proportion to their quanta. If absent: the
+    /// `quantum` of the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Bytes>,
-    /// Limit of the class. If absent: the `limit` of the queue.
+    /// Capacity of the queue of this class. If absent: the `limit` of the whole `drr` queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueSize>,
 }

@@ -30,7 +30,8 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionErr
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "dualpi2"`. The names are those of RFC 9332 figure 2, in lower case.
+/// Options of a queue of `kind = "dualpi2"`. Parameters of RFC 9332 figure 2 have their names from there, in snake case
+/// (`t_update` for Tupdate).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -42,7 +43,7 @@ pub struct Options {
     /// Longest round-trip time for which the controller is stable; above 0s.
     pub rtt_max: Duration,
     /// Time between updates of the base probability, 100us to 10s. If absent: the smaller of `target` and `rtt_max` /
-    /// 3.
+    /// 3; in dialect linux 16ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub t_update: Option<Duration>,
     /// Change of the base probability p' at each update, per second of queueing delay above the target; above 0 to 1000
@@ -65,14 +66,14 @@ pub struct Options {
     pub th_len: u32,
     /// Rule that selects the queue that is served next.
     pub scheduler: Scheduler,
-    /// Share of the sent bytes that the Classic queue gets while both queues have packets, above 0 and below 1, with
-    /// `scheduler = "wrr"`.
+    /// With `scheduler = "wrr"`: share of the sent bytes that the Classic queue gets while both queues have packets,
+    /// above 0 and below 1.
     pub classic_weight: f64,
-    /// Additional time that a Classic packet must have waited, compared with the first L4S packet, to be served first,
-    /// with `scheduler = "ts-fifo"`.
+    /// With `scheduler = "ts-fifo"`: time by which the first Classic packet must have waited longer than the first L4S
+    /// packet to be served before it.
     pub tshift: Duration,
-    /// Bytes in both queues, with the departing packet, below which the controller marks and drops nothing (p_C and
-    /// p_CL are 0; Linux: two MTU).
+    /// Bytes in both queues together, with the departing packet, below which the controller marks and drops nothing
+    /// (p_C and p_CL are 0; Linux: two MTU).
     pub min_backlog: Bytes,
 }
 

@@ -21,7 +21,7 @@ pub struct Options {
     /// the same unit (packets or bytes). If absent: half of `limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_level: Option<QueueSize>,
-    /// Probability with which an arriving packet is dropped above the level; above 0, at most 1.
+    /// Probability with which an arriving packet is dropped while more than `drop_level` waits; above 0, at most 1.
     pub drop_probability: Probability,
 }
 

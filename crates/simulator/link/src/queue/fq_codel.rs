@@ -21,8 +21,8 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Q
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of a queue of `kind = "fq-codel"`. The names are those of RFC 8290 section 5.2, and those of `kind =
-/// "codel"` for options of CoDel.
+/// Options of a queue of `kind = "fq-codel"`. Options that RFC 8290 section 5.2 names have these names; options of
+/// CoDel have those of `kind = "codel"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -32,29 +32,30 @@ pub struct Options {
     pub flows: u32,
     /// Bytes that each queue may send per round, 256B to 1MiB (RFC 8290 section 5.2.4).
     pub quantum: Bytes,
-    /// Acceptable standing delay of each queue: CoDel drops nothing while some packets of an interval wait for a
-    /// shorter time; above 0s.
+    /// Acceptable standing delay of each queue: CoDel drops nothing while at least one packet in each interval waits
+    /// for a shorter time; above 0s.
     pub target: Duration,
     /// How long all packets of a queue must have waited at least `target` before one is dropped; above 0s.
     pub interval: Duration,
-    /// Whether a drop needs delays of at least `target` during `interval` or longer, or for more than `interval`.
+    /// Whether CoDel may drop once all packets of a queue have waited at least `target` for exactly `interval`, or only
+    /// after a longer time than `interval`.
     pub above_for: AboveFor,
-    /// CoDel drops nothing while at most this many bytes wait after the departing packet; `maxpacket_of` selects the
-    /// bytes that count.
+    /// CoDel drops nothing while at most this many bytes wait after the departing packet, in its queue or in all queues
+    /// (`maxpacket_of`).
     pub maxpacket: Bytes,
     /// Which waiting bytes are compared with `maxpacket`.
     pub maxpacket_of: MaxpacketOf,
     /// Whether ECN-capable packets are marked instead of dropped (RFC 8290 section 5.2.6).
     pub ecn: bool,
-    /// Waiting time above which packets are marked in addition to the marks of CoDel (RFC 8290 section 5.2.7);
-    /// `ce_threshold_marks` selects the packets. If absent: no additional marks.
+    /// Waiting time above which departing packets are marked, in addition to the marks of CoDel (RFC 8290 section
+    /// 5.2.7); `ce_threshold_marks` selects the packets. If absent: no additional marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Which packets `ce_threshold` marks.
     pub ce_threshold_marks: CeThresholdMarks,
-    /// Time from which the wait for the next mark or drop is counted after a mark.
+    /// Time from which CoDel counts the wait for the next mark or drop after a mark.
     pub after_mark: AfterMark,
-    /// Whether an empty queue ends the period in which its packets have waited at least `target`.
+    /// Whether an empty queue restarts the measurement of how long all its packets have waited at least `target`.
     pub empty_resets: bool,
     /// How CoDel computes 1 / sqrt(count), where count is its drop counter (RFC 8289 section 5.2).
     pub inverse_sqrt: InverseSqrt,
@@ -70,12 +71,12 @@ pub struct Options {
     pub drop_tie: DropTie,
     /// Whether CoDel counts packets that are dropped because `limit` is exceeded as its own drops (Linux).
     pub drop_counts: bool,
-    /// Whether an arriving packet is dropped if its queue alone holds `limit` packets; if not, packets are dropped from
-    /// the head of the queue with the most bytes (ns-3: true).
+    /// Whether, in addition to the limit of all queues together, an arriving packet is dropped if its queue alone holds
+    /// `limit` packets (ns-3).
     pub limit_each: bool,
     /// Byte credits (deficit) at which a queue has used its turn and moves to the end of the old queues.
     pub spent_at: DeficitExhausted,
-    /// Next state of a new queue that is found empty.
+    /// What happens to a queue in the list of new queues that is found empty at a departure.
     pub retire: Retire,
 }
 
@@ -121,7 +122,7 @@ pub enum DeficitExhausted {
     BelowZero,
 }
 
-/// Transition of a new queue that is found empty.
+/// What happens to a queue in the list of new queues that is found empty at a departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retire {

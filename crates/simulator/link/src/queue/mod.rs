@@ -83,15 +83,15 @@ impl Discipline {
         }
     }
 
-    /// Sets the hosts of each flow. Only CAKE uses them.
+    /// Sets the pairs of hosts between which flows are sent. Only CAKE uses them.
     pub fn set_hosts(&mut self, hosts: &Hosts) {
         if let Self::Cake(cake) = self {
             cake.set_hosts(hosts);
         }
     }
 
-    /// Decides whether a packet that arrives at `now` is admitted, marked or dropped. Disciplines that decide at
-    /// departure also use [`enqueue`](Self::enqueue).
+    /// Decides whether a packet that arrives at `now` is admitted, marked or dropped. For a discipline that decides at
+    /// departure, the caller then calls [`enqueue`](Self::enqueue).
     #[inline]
     pub fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         match self {
@@ -126,8 +126,8 @@ impl Discipline {
         holding!(self, queue => queue.enqueue(now, packet, pool, decisions), others => ());
     }
 
-    /// Returns the packet that departs at `now`; `None` if no packet waits or all were dropped. For disciplines that
-    /// decide at departure.
+    /// Removes and returns the packet that departs at `now`; `None` if no packet waits or all were dropped. Adds drops
+    /// and marks to `decisions`. For disciplines that decide at departure.
     pub fn dequeue<T: Item>(
         &mut self,
         now: Instant,

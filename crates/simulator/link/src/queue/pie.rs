@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 /// How long [`Burst::AfterRest`] waits without congestion before the next burst (ns-3, `BURST_RESET_TIMEOUT`).
 const REST: Duration = Duration::from_millis(1500);
 
-/// Options of a queue of `kind = "pie"`. The names are those of RFC 8033 appendices A and B, in lower case.
+/// Options of a queue of `kind = "pie"`. Options that RFC 8033 appendix A or B names have these names, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -46,9 +46,9 @@ pub struct Options {
     pub qdelay_ref: Duration,
     /// Time between updates of the drop probability, 100us to 10s. (T_UPDATE.)
     pub t_update: Duration,
-    /// Duration of a burst during which nothing is dropped. (MAX_BURST.)
+    /// Duration of a burst during which nothing is dropped early. (MAX_BURST.)
     pub max_burst: Duration,
-    /// When a burst of `max_burst` is allowed.
+    /// When PIE allows a burst of duration `max_burst`, during which it drops nothing early.
     pub burst: Burst,
     /// Change of the drop probability at each update per second of queueing delay above `qdelay_ref`, above 0 to 1000
     /// Hz. Below a probability of 0.1, the change is divided by 2 to 2048 (RFC 8033 section 4.2).
@@ -66,15 +66,15 @@ pub struct Options {
     pub ecn: bool,
     /// Drop probability from which on ECN-capable packets are dropped instead of marked. (mark_ecnth, MAX_ECNTH.)
     pub mark_ecnth: Probability,
-    /// Packets with ECT(1) or CE that have waited longer than this are marked at departure, and PIE itself ignores
-    /// such packets (ns-3, `UseL4s`). If absent: they are treated like other packets.
+    /// Waiting time above which packets with ECT(1) or CE are marked at departure; PIE itself then neither drops nor
+    /// marks packets with ECT(1) or CE (ns-3, `UseL4s`). If absent: PIE treats them like other packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// How the queueing delay is measured.
     pub delay: Delay,
     /// Bytes per measurement of the departure rate, with `delay = "dequeue-rate"`; 1B to 64KiB. (DQ_THRESHOLD.)
     pub dq_threshold: Bytes,
-    /// Whether drops are spaced (RFC 8033 section 5.4, accu_prob).
+    /// Whether early drops are spaced more evenly than at random (RFC 8033 section 5.4, accu_prob).
     pub derandomize: bool,
     /// Whether marks count as drops for the spacing of drops, so that each resets accu_prob.
     pub mark_resets: bool,
@@ -84,18 +84,19 @@ pub struct Options {
     pub decay: Decay,
     /// Fraction of the drop probability that is subtracted at each update at which it decays (`decay`).
     pub decay_by: Probability,
-    /// Queueing delay above which each update adds another 0.02 to the drop probability (Linux). If absent: never.
+    /// Queueing delay above which each update adds another 0.02 to the drop probability (Linux). If absent: no update
+    /// does; in dialect linux 250ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steep_above: Option<Duration>,
     /// Upper bound of the drop probability, 1 to 256. While the probability is above 1, every packet that is not exempt
     /// is dropped. (Linux bounds a 64-bit variable, in which 1 is 2^56.)
     pub drop_prob_max: f64,
-    /// Which queueing delay prevents early drops while it is below half of `qdelay_ref` and the drop probability is
-    /// below 0.2.
+    /// Which measurement of the queueing delay prevents early drops while it is below half of `qdelay_ref` and the drop
+    /// probability is below 0.2.
     pub spared_by: SafeguardDelay,
-    /// Whether PIE is inactive until a third of `limit` waits. It becomes inactive again when less waits, the drop
-    /// probability is 0, and the current delay and that of the last update are below half of `qdelay_ref` (RFC 8033
-    /// section 5.3).
+    /// Whether PIE drops nothing early until a third of `limit` waits. It stops again when less waits, the drop
+    /// probability is 0, and the current queueing delay and that of the last update are below half of `qdelay_ref` (RFC
+    /// 8033 section 5.3).
     pub inactive_below: bool,
 }
 
@@ -113,8 +114,8 @@ pub enum Decay {
     Empty,
 }
 
-/// Queueing delay that prevents early drops while it is below half of `qdelay_ref` and the drop probability is below
-/// 0.2.
+/// Measurement of the queueing delay that prevents early drops while it is below half of `qdelay_ref` and the drop
+/// probability is below 0.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SafeguardDelay {
@@ -124,7 +125,7 @@ pub enum SafeguardDelay {
     Current,
 }
 
-/// When a burst of `max_burst` is allowed.
+/// When PIE allows a burst of duration `max_burst`, during which it drops nothing early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {

@@ -25,7 +25,7 @@ pub struct Options {
 pub struct Class {
     /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// Limit of the class. If absent: the `limit` of the queue.
+    /// Capacity of the queue of this class. If absent: the `limit` of the whole `priority` queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueSize>,
 }

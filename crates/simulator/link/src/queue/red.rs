@@ -11,9 +11,9 @@
 //! p_a    = p_b / (2 - c p_b) once c p_b >= 1 (wait), or p_b / (1 - c p_b);  c counts arrivals since the last drop
 //! ```
 //!
-//! ns-2 differs from the 1993 paper in ways that change results: m+1 instead of m after an idle time; `wait`;
-//! `gentle`; the first packet above `min_th` is never dropped; nothing is dropped early while at most one packet (in
-//! byte mode one *byte*) waits; from `mark_limit` on packets are dropped instead of marked.
+//! ns-2 differs from the 1993 paper in ways that change results: m+1 instead of m after an idle time; `wait`; `gentle`;
+//! the first packet after `avg` has reached `min_th` is never dropped early; nothing is dropped early while at most one
+//! packet (in byte mode one *byte*) waits; from `mark_limit` on packets are dropped instead of marked.
 
 mod classes;
 mod mark_limit;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is delayed, if `gap` permits it; 0 is off.
+    /// Probability that a packet is delayed, if `gap` permits it; 0 for none. Required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
     /// Additional delay of a delayed packet; above 0s.

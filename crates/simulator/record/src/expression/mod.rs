@@ -106,8 +106,8 @@ impl From<Value> for Numbers {
 }
 
 impl Expression {
-    /// Returns the value of the expression for a record; `None` if the record lacks a selected number, or the value is
-    /// not finite.
+    /// Returns the value of the expression for a record; `None` if the record has no value for a selected key, or the
+    /// result is not finite.
     ///
     /// # Errors
     /// A path has an unknown name or key, or the expression has several values.

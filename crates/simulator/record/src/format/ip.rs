@@ -4,7 +4,7 @@ use headway_units::Ecn;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
-/// Source and destination address.
+/// Source and destination address of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpAddresses {
     /// Addresses of an IPv4 packet (RFC 791).

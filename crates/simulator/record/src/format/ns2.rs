@@ -77,7 +77,7 @@ pub struct TraceAddress {
 pub struct TracePacket {
     /// Type of the packet.
     pub packet_type: PacketType,
-    /// Size on the wire as counted by ns-2, in bytes.
+    /// Size of the packet as ns-2 counts it, in bytes.
     pub bytes: u32,
     /// ECN codepoint: `N` for an ECN-capable transport, `N` and `E` for congestion experienced, because ns-2 marks only
     /// ECN-capable packets.
@@ -92,9 +92,9 @@ pub struct TracePacket {
     pub source: TraceAddress,
     /// Node and port of the receiver.
     pub destination: TraceAddress,
-    /// Sequence number in the flow; TCP counts segments. Negative if the sender has none.
+    /// Sequence number of the packet in its flow; TCP counts segments. Negative if the packet has none.
     pub sequence: i64,
-    /// Number among all packets of the run.
+    /// Number of the packet among all packets of the run.
     pub uid: u64,
 }
 

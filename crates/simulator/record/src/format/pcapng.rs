@@ -21,7 +21,7 @@ const INTERFACE_NAME: u16 = 2; // of an interface description
 const TIMESTAMP_RESOLUTION: u16 = 9; // of an interface description
 const FLAGS: u16 = 2; // of an enhanced packet
 
-/// Identifier of an interface of a [`PcapngWriter`].
+/// Identifier of an interface in the file of a [`PcapngWriter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PcapngInterface(u32);
 
@@ -38,9 +38,9 @@ pub enum PcapngDirection {
 /// A recorded packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PcapngPacket<'a> {
-    /// Interface at which it was captured.
+    /// Interface at which the packet was captured.
     pub interface: PcapngInterface,
-    /// Time of the capture.
+    /// Time at which the packet was captured.
     pub at: Instant,
     /// Direction of the packet at the interface.
     pub direction: PcapngDirection,
@@ -77,7 +77,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Adds an interface.
+    /// Adds an interface with this name to the file, and returns its identifier.
     ///
     /// # Errors
     /// The error of `out`.
@@ -92,7 +92,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(PcapngInterface(self.interfaces - 1))
     }
 
-    /// Adds a packet.
+    /// Adds a packet to the file.
     ///
     /// # Errors
     /// The interface is not one of this writer, the packet is 4 GiB or longer, or `out` fails.
@@ -116,12 +116,12 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    /// Returns the output.
+    /// Returns the `out` of the writer.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Flushes and returns the output.
+    /// Flushes and returns the `out` of the writer.
     ///
     /// # Errors
     /// The error of `out`.

@@ -43,18 +43,18 @@ impl PerfettoWriter {
         }
     }
 
-    /// Adds an event that lasts from `start` to `end`.
+    /// Adds an event of a process that lasts from `start` to `end`.
     pub fn slice(&mut self, process: u32, name: &str, [start, end]: [Instant; 2], args: &Map<String, Value>) {
         let duration = us(end.as_nanos().saturating_sub(start.as_nanos()));
         self.timed("X", process, SLICES, name, start, &format!(",\"dur\":{duration}"), args);
     }
 
-    /// Adds an event without a duration.
+    /// Adds an event of a process without a duration.
     pub fn instant(&mut self, process: u32, name: &str, at: Instant, args: &Map<String, Value>) {
         self.timed("i", process, INSTANTS, name, at, ",\"s\":\"t\"", args);
     }
 
-    /// Sets the value of a counter from `at`.
+    /// Sets the value of a process's counter from `at` on.
     pub fn counter(&mut self, process: u32, name: &str, at: Instant, value: f64) {
         let mut values = Map::new();
         values.insert("value".to_owned(), json!(value));

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub struct LinkFlowSummary {
     /// Name of the flow.
     pub name: String,
-    /// Packets of the flow that were offered to the link.
+    /// Packets of the flow that arrived at the link, including packets that it then dropped.
     pub arrived_packets: u64,
     /// Packets of the flow that the link dropped, by cause.
     pub dropped_packets: DropCounts,
@@ -20,14 +20,14 @@ pub struct LinkFlowSummary {
     pub marked_packets: u64,
     /// Packets of the flow that left the queue, counted at the start of transmission.
     pub sent_packets: u64,
-    /// IP bytes of the sent packets.
+    /// IP bytes of the packets counted in `sent_packets`.
     pub sent_bytes: u64,
     /// Times between the starts of consecutive transmissions of the flow's packets, in s. Absent with fewer than two
-    /// such times, and if the run was stopped early with packets of the flow in the queue.
+    /// such times, or if the run was stopped early with packets of the flow in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_s: Option<GapSummary>,
-    /// Times between the starts of consecutive transmissions of the flow's packets, in s, without those in which the
-    /// link dropped a packet of the flow in between. Exact if the queue drops only arriving packets.
+    /// Times between the starts of consecutive transmissions of the flow's packets between which the link dropped no
+    /// packet of the flow, in s. Exact if the queue drops only arriving packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbroken_gap_s: Option<GapSummary>,
 }
@@ -175,7 +175,8 @@ impl ByFlow {
         }
     }
 
-    /// Returns each flow that used the link with its numbers of arrived and dropped packets since time zero.
+    /// Returns each flow that used the link, the number of its packets that arrived there since time zero, and the
+    /// number of those dropped there.
     pub fn totals(&self) -> impl Iterator<Item = (FlowId, u64, u64)> {
         self.seen().map(|(flow, counts)| (flow, counts.total_arrived, counts.total_dropped))
     }

@@ -18,7 +18,7 @@ pub struct DelaySummary {
     pub max: f64,
 }
 
-/// Number and sum of durations so far.
+/// Number and sum of the durations recorded so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelaySum {
     pub(crate) count: u64,
@@ -26,7 +26,8 @@ pub struct DelaySum {
 }
 
 impl DelaySum {
-    /// Returns the mean in s of the durations after an earlier state; `None` if there are none.
+    /// Returns the mean in s of the durations that were added since the earlier state `before`; `None` if there are
+    /// none.
     #[must_use]
     pub fn mean_since(self, before: Self) -> Option<f64> {
         let count = self.count.checked_sub(before.count).filter(|count| *count > 0)?;

@@ -15,13 +15,14 @@ const GAPS: usize = 30;
 /// Length of a freeze above the mean gap.
 const MIN_EXCESS: Duration = Duration::from_millis(150);
 
-/// Display of a flow's video in the measured interval. A gap belongs to the interval in which it ends.
+/// Display of a flow's video frames at the receiver in the measured interval. A gap between displayed frames belongs to
+/// the interval in which it ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DisplaySummary {
     /// Number of displayed video frames.
     pub displayed_frames: u64,
-    /// Gaps between displayed frames that are freezes: at least max(3 m, m + 150 ms), where m is the mean of the last
-    /// 30 gaps. `None` without a gap that has another before it.
+    /// Number of freezes: gaps between displayed frames of at least max(3 m, m + 150 ms), where m is the mean of the
+    /// last 30 gaps. `None` without a gap that has another before it.
     pub freezes: Option<u64>,
     /// Duration of all freezes, in s, without their parts before the measured interval; `None` if `freezes` is `None`.
     pub frozen_s: Option<f64>,

@@ -17,10 +17,11 @@ pub struct Distributions {
 pub struct FlowDistributions {
     /// Name of the flow in the scenario.
     pub name: String,
-    /// One-way delays of the received packets; absent without received packets.
+    /// One-way delays of the flow's received packets; absent without received packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_s: Option<Distribution>,
-    /// By media kind: times from writing a frame to its completion, as a distribution over all written frames.
+    /// By media kind: times from writing the first packet of a frame to the arrival of its last missing packet, as a
+    /// distribution over all written frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frame_delay_s: BTreeMap<MediaKind, Distribution>,
 }
@@ -28,7 +29,8 @@ pub struct FlowDistributions {
 /// Histogram of durations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Number of received packets, or of written frames. Frames that were never complete count here but are in no bin.
+    /// Number of received packets, or of written frames. Frames that were never complete count here, but are in none of
+    /// the `bins`.
     pub of: u64,
     /// Durations in s and their counts, ascending. Durations are middles of histogram buckets, with a relative error of
     /// at most 1/128.

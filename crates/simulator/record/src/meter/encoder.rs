@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct EncoderSummary {
     /// Frames that the encoder captured: written or skipped.
     pub captured_frames: u64,
-    /// Captured frames that were not written because too much data waited.
+    /// Captured frames that the encoder did not write, because too much earlier data waited to be sent.
     pub skipped_frames: u64,
-    /// Changes of the encoder's rate.
+    /// Number of changes of the encoder's target rate.
     pub rate_changes: u64,
-    /// Bursts that followed a change of the rate.
+    /// Number of bursts that followed a change of the encoder's target rate.
     pub bursts: u64,
-    /// Bytes written above the target rate in complete windows of 1 s, divided by all bytes written in these windows;
-    /// `None` if there are none.
+    /// Bytes that the encoder wrote above its target rate in complete windows of 1 s, divided by all bytes that it
+    /// wrote in these windows; `None` if there are none.
     pub overshoot_ratio: Option<f64>,
 }

@@ -27,7 +27,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Properties of a packet, with equal values in the calls that record its sending, its arrival and its loss.
+/// Properties of a packet. They must be equal in the calls of [`FlowMeter`] that record its sending, its arrival and
+/// its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPacket {
     /// Time at which the packet left the sender.
@@ -64,7 +65,8 @@ pub struct RttSummary {
     pub max: f64,
 }
 
-/// A flow's entry in [`Summary`](crate::Summary). Packet counts are of packets sent at or after `measure_from`.
+/// A flow's entry in [`Summary`](crate::Summary). Packets are those from the flow's sender to its receiver. Packet
+/// counts are of packets sent at or after `measure_from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
     /// Name of the flow in the scenario.
@@ -75,16 +77,16 @@ pub struct FlowSummary {
     pub to: String,
     /// Kind of the transport, such as `tcp-newreno`.
     pub kind: String,
-    /// Packets sent in the measured interval, including retransmissions.
+    /// Packets that the sender sent in the measured interval, including retransmissions.
     pub sent_packets: u64,
-    /// Packets sent in the measured interval that arrived by the end of the run.
+    /// Packets sent in the measured interval that arrived at the receiver by the end of the run.
     pub received_packets: u64,
-    /// Sent packets of which no copy arrived, by cause.
+    /// Packets sent in the measured interval of which no copy arrived, by cause of the loss.
     pub lost_packets: DropCounts,
-    /// Arrived copies of packets duplicated by links, without the first arrival of each packet.
+    /// Further copies of packets that links duplicated: copies that arrived after the first arrival of their packet.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicate_packets: u64,
-    /// Sent packets that were neither received nor lost at the end of the run.
+    /// Packets sent in the measured interval that were neither received nor lost at the end of the run.
     pub in_flight_packets: u64,
     /// Bits with IP headers that arrived in the measured interval, divided by its length, in bit/s.
     pub throughput_bps: f64,
@@ -93,39 +95,41 @@ pub struct FlowSummary {
     pub goodput_bps: f64,
     /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,
-    /// One-way delays, in s; `None` without received packets.
+    /// One-way delays from sender to receiver, in s, of the packets sent in the measured interval; `None` without
+    /// received packets.
     pub one_way_delay_s: Option<DelaySummary>,
     /// Maximum error of a one-way delay in a run on real sockets, in s. Absent if the delays are exact or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_error_s: Option<f64>,
-    /// Interarrival jitter at the last packet (RFC 3550 appendix A.8), in s; `None` with fewer than two packets.
+    /// Interarrival jitter at the receiver after the last packet (RFC 3550 appendix A.8), in s; `None` with fewer than
+    /// two packets.
     pub jitter_s: Option<f64>,
-    /// Round-trip times, in s; `None` without samples.
+    /// Round-trip times that the sender measured in the measured interval, in s; `None` without samples.
     pub rtt_s: Option<RttSummary>,
-    /// By media kind: packets that arrived by their deadline, divided by all packets, sent or not, whose deadline is in
-    /// the measured interval. Kinds without such packets are absent.
+    /// By media kind: packets that arrived by their deadline, divided by all packets that the application wrote, sent
+    /// or not. Both are packets whose deadline is in the measured interval. Kinds without such packets are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
-    /// By media kind: packets that arrived after their deadline, divided by all packets, sent or not, whose deadline is
-    /// in the measured interval.
+    /// By media kind: packets that arrived after their deadline, divided by all packets that the application wrote,
+    /// sent or not. Both are packets whose deadline is in the measured interval.
     pub late_ratio: BTreeMap<MediaKind, f64>,
     /// Rating R of the speech by the E-model (ITU-T G.107), at most 93.2, below 0 for very poor quality; `None` unless
     /// the flow has audio packets with a lifetime. Set by the simulation.
     #[serde(default)]
     pub r_factor: Option<f64>,
-    /// Mean opinion score computed from R, 1 to 4.5.
+    /// Mean opinion score computed from `r_factor`, 1 to 4.5; `None` if that is `None`.
     #[serde(default)]
     pub mos: Option<f64>,
     /// Counts of media frames, by media kind. Empty for sources without frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames: BTreeMap<MediaKind, FrameSummary>,
-    /// Display of the video; absent without video frames.
+    /// Display of the flow's video frames at the receiver; absent without video frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<DisplaySummary>,
-    /// Counts of the encoder. Set by the caller; absent for other sources.
+    /// Counts of the encoder that is the flow's source. Set by the caller; absent for other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoder: Option<EncoderSummary>,
-    /// Coefficient of variation of the throughput over bins of 0.5 s; `None` with fewer than two bins or if all are
-    /// empty.
+    /// Coefficient of variation of the throughput over bins of 0.5 s of the measured interval; `None` with fewer than
+    /// two bins or if all are empty.
     pub rate_cov: Option<f64>,
     /// Packets retransmitted by a TCP. Set by the caller; absent for other transports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +141,7 @@ pub struct FlowSummary {
     /// sender.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stuck: bool,
-    /// Counts of the send queue, by media kind; empty without a send queue.
+    /// Counts of the flow's send queue, by media kind; empty without a send queue.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub send_queue: BTreeMap<MediaKind, SendQueueSummary>,
     /// Reason why a DCCP connection was not established or was reset. Set by the caller; absent otherwise.
@@ -146,10 +150,10 @@ pub struct FlowSummary {
     /// Decisions of a receiver that classifies losses. Set by the caller; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses_judged: Option<LossClassificationSummary>,
-    /// Counts of sessions; absent without a source of sessions.
+    /// Counts of the flow's sessions; absent without a source of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsSummary>,
-    /// Counts of pages; absent without a source of pages.
+    /// Counts of the flow's web pages; absent without a source of pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesSummary>,
     /// Results in the phases of the run, by their names. Set by the caller; empty without phases.
@@ -158,7 +162,7 @@ pub struct FlowSummary {
 }
 
 impl FlowSummary {
-    /// Returns the number of packets discarded by the send queue.
+    /// Returns the number of packets that the flow's send queue discarded, of all kinds of media.
     #[must_use]
     pub fn unsent_packets(&self) -> u64 {
         self.send_queue.values().map(SendQueueSummary::unsent_packets).sum()
@@ -457,13 +461,15 @@ impl FlowMeter {
         self.rest.as_ref().map_or(0, |rest| rest.total_lost_packets)
     }
 
-    /// Returns the one-way delays of packets sent and received in the measured interval so far.
+    /// Returns the number and the sum of the one-way delays of the packets sent and received in the measured interval
+    /// so far.
     #[must_use]
     pub fn delay_sum(&self) -> DelaySum {
         self.delays.delay_sum()
     }
 
-    /// Returns the one-way delays of packets of a media kind, of those with a deadline in the measured interval so far.
+    /// Returns the number and the sum of the one-way delays of the received packets of a media kind whose deadline is
+    /// in the measured interval.
     #[must_use]
     pub fn delay_sum_of(&self, kind: MediaKind) -> DelaySum {
         let timeliness = self.rest.as_ref().map(|rest| &rest.timeliness[kind as usize]);
@@ -473,7 +479,8 @@ impl FlowMeter {
         })
     }
 
-    /// Returns the distributions of packet and frame delays. The summary has their means and percentiles.
+    /// Returns the distributions of the flow's packet and frame delays so far. [`summary`](Self::summary) has their
+    /// means and percentiles.
     #[must_use]
     pub fn distributions(&self, name: String) -> FlowDistributions {
         let received = self.delays.total();

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct WrittenFrame {
     /// Media kind of the frame.
     pub kind: MediaKind,
-    /// Time at which its first packet was written.
+    /// Time at which the application wrote the first packet of the frame.
     pub created: Instant,
     /// Deadline of the frame; [`Instant::FAR_FUTURE`] for none.
     pub deadline: Instant,
@@ -36,12 +36,12 @@ pub struct FrameSummary {
     pub written_frames: u64,
     /// Written frames of which all packets arrived by the end of the run.
     pub complete_frames: u64,
-    /// Written frames that were complete by their deadline; absent if no frame has a deadline.
+    /// Written frames of which all packets arrived by the deadline of the frame; absent if no frame has a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_frames: Option<u64>,
     /// Complete frames divided by written frames.
     pub complete_ratio: f64,
-    /// Frames on time divided by written frames with a deadline; absent if no frame has a deadline.
+    /// `on_time_frames` divided by the written frames with a deadline; absent if no frame has a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_ratio: Option<f64>,
     /// Times of complete frames from writing the first packet to the arrival of the last missing packet, in s. `None`

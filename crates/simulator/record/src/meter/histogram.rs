@@ -5,7 +5,7 @@
 //! integers, so that results are equal on all machines. Memory: 256 bytes for each power of two between the smallest
 //! and the largest value, rounded to cache lines.
 
-/// Maximum relative error of a percentile: half the relative width of the widest bucket.
+/// Maximum relative error of a percentile of a [`Histogram`], 1/128: half the relative width of the widest bucket.
 pub const PERCENTILE_ERROR: f64 = 0.5 / PER_OCTAVE as f64;
 
 /// Number of buckets in a power of two.

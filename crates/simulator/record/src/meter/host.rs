@@ -24,9 +24,9 @@ pub struct HostSummary {
     pub delivered_packets: u64,
     /// Packets dropped by the host.
     pub dropped_packets: HostDrops,
-    /// Mean time from arrival to delivery, in s; `None` without delivered packets.
+    /// Mean time from the arrival of a packet at the host to its delivery, in s; `None` without delivered packets.
     pub mean_wait_s: Option<f64>,
-    /// Fraction of time in which the CPU was busy, from 0 to 1.
+    /// Fraction of the measured interval in which the CPU of the host was busy, from 0 to 1.
     pub utilisation: f64,
 }
 
@@ -57,7 +57,8 @@ impl HostMeter {
         *count += u64::from(measured.contains(now));
     }
 
-    /// Records the delivery at `now` of a packet that arrived at `arrived`. With `was_last`, the CPU becomes idle.
+    /// Records the delivery at `now` of a packet that arrived at `arrived`. With `was_last`, no other packet waits and
+    /// the CPU becomes idle.
     pub fn delivered(&mut self, measured: &Measured, arrived: Instant, now: Instant, was_last: bool) {
         if measured.contains(now) {
             self.delivered += 1;

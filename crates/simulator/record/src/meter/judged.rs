@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers of lost packets, by the actual cause and by whether the receiver took the loss for congestion. Counts
-/// packets sent at or after `measure_from`.
+/// Numbers of a flow's lost packets, by the actual cause and by whether the receiver took the loss for congestion.
+/// Counts packets sent at or after `measure_from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossClassificationSummary {
     /// Packets lost by the channel, such as by bit errors, that the receiver took for congestion losses.
@@ -20,7 +20,8 @@ pub struct LossClassificationSummary {
 }
 
 impl LossClassificationSummary {
-    /// Records the decision for a lost packet.
+    /// Records a lost packet: whether the channel lost it (`by_channel`), and whether the receiver took the loss for
+    /// congestion (`counted`).
     pub fn add(&mut self, by_channel: bool, counted: bool) {
         *match (by_channel, counted) {
             (true, true) => &mut self.channel_counted,

@@ -31,29 +31,29 @@ pub struct LinkSummary {
     pub from: String,
     /// Name of the receiving node.
     pub to: String,
-    /// Packets offered to the link.
+    /// Packets that arrived at the link, including packets that it then dropped.
     pub arrived_packets: u64,
-    /// Packets that the link dropped, by cause.
+    /// Packets that the link dropped or its channel lost, by cause.
     pub dropped_packets: DropCounts,
     /// Packets that the link marked (ECN CE).
     pub marked_packets: u64,
     /// Copies of packets made by the link, not included in the arrived packets.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicated_packets: u64,
-    /// Packets that left the link after a packet that was sent later (RFC 4737 section 3.3).
+    /// Packets that arrived at the far end of the link after a packet that was sent later (RFC 4737 section 3.3).
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub reordered_packets: u64,
-    /// Time average of packets in the queue, without the packet in transmission.
+    /// Mean over time of the number of packets in the queue, without the packet in transmission.
     pub mean_queue_packets: f64,
-    /// Time average of bytes in the queue, without the packet in transmission.
+    /// Mean over time of the IP bytes in the queue, without the packet in transmission.
     pub mean_queue_bytes: f64,
-    /// Maximum number of packets in the queue after an arrival, without the packet in transmission.
+    /// Maximum number of packets in the queue just after the arrival of a packet, without the packet in transmission.
     pub peak_queue_packets: u64,
-    /// Mean over time of RED's average queue length, in packets; `None` without RED.
+    /// Mean over time of RED's average queue length, in packets (of mean size if RED counts bytes); `None` without RED.
     pub mean_red_average: Option<f64>,
-    /// Fraction of time in which the link transmitted, from 0 to 1.
+    /// Fraction of the measured interval in which the link transmitted, from 0 to 1.
     pub utilisation: f64,
-    /// Flows at the link, in the order of the scenario, if the link counts by flow.
+    /// Counts of each flow at the link, in the order of the scenario; empty unless the link counts by flow (`by_flow`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<LinkFlowSummary>,
 }
@@ -193,7 +193,7 @@ impl LinkMeter {
         self.rest().red = Some(RedAverage { value: packets, since: now, ..red });
     }
 
-    /// Records that a packet of `bytes` is in the queue in `[from, until)`, which may be in the future.
+    /// Records that a packet of `bytes` waits in the queue in the interval `[from, until)`, which may be in the future.
     #[inline]
     pub fn waited(&mut self, measured: &Measured, from: Instant, until: Instant, bytes: u32) {
         if from == until {
@@ -235,7 +235,8 @@ impl LinkMeter {
         self.total_sent_bytes
     }
 
-    /// Returns the number of packets offered from time zero to the planned end.
+    /// Returns the number of packets that arrived at the link from time zero to the planned end, including dropped
+    /// ones.
     #[must_use]
     pub fn total_arrived_packets(&self) -> u64 {
         self.arrived

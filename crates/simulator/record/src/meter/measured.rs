@@ -3,7 +3,7 @@
 use headway_units::Instant;
 use std::sync::Arc;
 
-/// The measured interval of a run; both ends are inclusive.
+/// The measured interval of a run: statistics count only what happens in it. Both ends are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// End of the warm-up.

@@ -30,21 +30,23 @@ pub struct Phase {
     pub until: Instant,
 }
 
-/// Results of a flow in one phase.
+/// Results of a flow in one phase, a named interval of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSummary {
-    /// Mean rate of arrivals, in bit/s: IP packets with their headers.
+    /// Mean rate at which the flow's packets arrived at its receiver in the phase, in bit/s, with IP headers.
     pub throughput_bps: f64,
-    /// Mean rate of arrivals in the second half of the phase, in bit/s: IP packets with their headers.
+    /// Mean rate at which the flow's packets arrived at its receiver in the second half of the phase, in bit/s, with IP
+    /// headers.
     pub settled_bps: f64,
-    /// Response time to the start of the phase, in s. It ends when the mean rate of the last 0.5 s has covered 90 % of
-    /// the change: from the mean rate of the 0.5 s before the phase to `settled_bps`. `None` if the change is at most
+    /// Response time, in s: from the start of the phase until the mean arrival rate of the last 0.5 s has covered 90 %
+    /// of the change from the mean rate of the 0.5 s before the phase to `settled_bps`. `None` if the change is at most
     /// 10 % of the larger of these two rates, or 90 % are not reached within the phase.
     pub response_s: Option<f64>,
-    /// Coefficient of variation of the rates in the whole seconds of the phase's second half. `None` if the half has
-    /// fewer than two whole seconds or no arrivals.
+    /// Coefficient of variation of the arrival rates in the whole seconds of the phase's second half. `None` if this
+    /// half has fewer than two whole seconds or no arrivals.
     pub settled_cov: Option<f64>,
-    /// Packets lost in the phase, divided by the packets lost or received in it; `None` without such packets.
+    /// Packets of the flow lost during the phase, divided by those lost or received during it; `None` without such
+    /// packets.
     pub loss_ratio: Option<f64>,
     /// One-way delays of the packets that arrived in the phase, in s; `None` without arrivals.
     pub one_way_delay_s: Option<DelaySummary>,

@@ -7,36 +7,38 @@ use std::collections::BTreeMap;
 /// Counts of a send queue for one media kind. Events count at or after `measure_from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SendQueueSummary {
-    /// Packets written by the application.
+    /// Packets that the application wrote to the send queue.
     pub written_packets: u64,
-    /// Packets that left the queue to be sent, including retransmissions.
+    /// Packets that left the send queue to be sent, including retransmissions.
     pub sent_packets: u64,
-    /// Packets rejected because the queue was full.
+    /// Arriving packets that the send queue rejected because it was full.
     pub refused_packets: u64,
-    /// Packets discarded in favor of others when the queue was full.
+    /// Waiting packets that the full send queue discarded in favor of others.
     pub pushed_out_packets: u64,
-    /// Packets discarded because they would have arrived too late.
+    /// Packets that the send queue discarded because they would have arrived after their deadline.
     pub expired_packets: u64,
     /// Mean time from writing a sent packet until it left the queue, in s; `None` without sent packets.
     pub mean_wait_s: Option<f64>,
     /// Maximum time from writing a sent packet until it left the queue, in s; `None` without sent packets.
     pub max_wait_s: Option<f64>,
-    /// Packets that were discarded, for any cause, and would have arrived too late by the sender's estimate.
+    /// Packets that the send queue discarded, for any cause, and that would have arrived after their deadline by the
+    /// sender's estimate.
     pub late_packets: u64,
     /// Mean time by which the packets of `late_packets` would have missed their deadline, in s; `None` without such
     /// packets.
     pub mean_lateness_s: Option<f64>,
-    /// Number of times that a lost packet was enqueued again. Such packets are then sent or discarded like all others.
+    /// Number of times that a packet lost in the network was enqueued again in the send queue. Such packets are then
+    /// sent or discarded like all others.
     #[serde(default)]
     pub returned_packets: u64,
-    /// Packets found lost too late for a retransmission on time.
+    /// Packets lost in the network whose loss the sender detected too late for a retransmission by their deadline.
     #[serde(default)]
     pub lost_late_packets: u64,
 }
 
 impl SendQueueSummary {
-    /// Returns the number of packets that the queue discarded: refused, pushed out or expired. It includes lost packets
-    /// that were enqueued again and then discarded.
+    /// Returns the number of packets that the send queue discarded: refused, pushed out or expired. It includes lost
+    /// packets that were enqueued again and then discarded.
     #[must_use]
     pub fn unsent_packets(&self) -> u64 {
         self.refused_packets + self.pushed_out_packets + self.expired_packets

@@ -13,16 +13,16 @@ const LIMITS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 /// Sessions of a flow that arrived at or after `measure_from`: `arrived = completed + open + refused`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionsSummary {
-    /// Sessions started by the application.
+    /// Sessions that the application started.
     pub arrived: u64,
     /// Started sessions whose last byte was acknowledged.
     pub completed: u64,
     /// Started sessions that were incomplete at the end of the run.
     pub open: u64,
-    /// Started sessions that were not opened because too many were open; absent if 0.
+    /// Started sessions for which no connection was opened, because too many sessions were open; absent if 0.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub refused: u64,
-    /// Application bits of all started sessions divided by the length of the measured interval, in bit/s.
+    /// Application data of all started sessions divided by the length of the measured interval, in bit/s.
     pub offered_bps: f64,
     /// Flow completion times, in s: from a session's arrival to the last acknowledgement at its sender. `None` without
     /// completed sessions.
@@ -31,7 +31,7 @@ pub struct SessionsSummary {
     pub completion_s_by_size: Box<CompletionBySize>,
 }
 
-/// Flow completion times by session size. `None` for a class without completed sessions.
+/// Completion times of sessions in classes by session size. `None` for a class without completed sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompletionBySize {
     /// Sessions of at most 10 000 B.
@@ -52,7 +52,7 @@ pub struct CompletionBySize {
 }
 
 impl CompletionBySize {
-    /// Returns the classes with their labels in tables, smallest first.
+    /// Returns the size classes with their labels in tables, smallest first.
     #[must_use]
     pub fn classes(&self) -> [(&'static str, Option<CompletionOfSize>); LIMITS.len() + 1] {
         [
@@ -70,7 +70,7 @@ impl CompletionBySize {
 pub struct CompletionOfSize {
     /// Number of completed sessions.
     pub completed: u64,
-    /// Statistics of the completion times.
+    /// Statistics of the completion times of the class, in s.
     #[serde(flatten)]
     pub times: DelaySummary,
 }

@@ -11,8 +11,8 @@ fn t95(degrees: f64) -> Option<f64> {
 /// Relative difference up to which samples are equal: the rounding error of sums of doubles.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Minimum number of runs for a conclusion. With fewer runs, equal samples do not prove a constant value, and claims of
-/// papers are neither confirmed nor refuted.
+/// Minimum number of runs for a conclusion from their mean. With fewer runs, equal samples do not prove a constant
+/// value, and claims of papers are neither confirmed nor refuted.
 pub const MIN_RUNS: usize = 10;
 
 /// A mean over runs with its 95 % confidence interval.
@@ -22,7 +22,8 @@ pub const MIN_RUNS: usize = 10;
 pub struct Estimate {
     /// Mean of the samples.
     pub mean: f64,
-    /// Half width of the 95 % interval (Student's t); `None` for a single run or equal samples.
+    /// Half the width of the 95 % confidence interval of the mean (Student's t); `None` for a single run or equal
+    /// samples.
     pub ci95: Option<f64>,
     /// Number of runs, each with one sample.
     pub runs: usize,
@@ -63,8 +64,9 @@ impl Estimate {
         self.runs > 1 && self.ci95.is_none()
     }
 
-    /// Returns whether the half width of the 95 % interval is at most `relative` times the mean. Equal samples meet any
-    /// precision after [`MIN_RUNS`] runs; with fewer runs, a rare event may not have occurred yet.
+    /// Returns whether half the width of the 95 % interval is at most `relative` times the magnitude of the mean. Equal
+    /// samples meet any precision from [`MIN_RUNS`] runs on, and none before, because a rare event may not have
+    /// occurred yet.
     #[must_use]
     pub fn is_within(&self, relative: f64) -> bool {
         self.ci95.map_or(self.runs >= MIN_RUNS, |half| half <= relative * self.mean.abs())
@@ -77,8 +79,8 @@ impl Estimate {
         Some((self.mean - half, self.mean + half))
     }
 
-    /// Returns half the width of Welch's 95 % interval of the difference of two means (Welch 1947). A constant side
-    /// contributes no variance. Returns `None` if both sides are constant or either has a single run.
+    /// Returns half the width of Welch's 95 % interval of the difference of two means (Welch 1947). An estimate of
+    /// equal samples contributes no variance. Returns `None` if both have equal samples or either has a single run.
     #[must_use]
     pub fn welch(&self, other: &Self) -> Option<f64> {
         // The squared standard error of each mean, computed from its interval.

@@ -28,7 +28,7 @@ pub struct Summary {
     pub seed: u64,
     /// Whether the run reached its planned end.
     pub complete: bool,
-    /// Interval to which the metrics refer.
+    /// Measured interval, to which the metrics of flows, links and hosts refer.
     pub interval: Interval,
     /// All flows, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
@@ -40,9 +40,10 @@ pub struct Summary {
     /// All attackers, in the order of the scenario.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attackers: Vec<AttackerSummary>,
-    /// Jain's index of the flows' throughput; `None` if no flow received a packet.
+    /// Jain's fairness index of the flows' throughput, from 1/n of n flows to 1 for equal rates; `None` if no flow
+    /// received a packet.
     pub jain_index: Option<f64>,
-    /// Number of link crossings of all packets, over the whole run.
+    /// Number of times that a packet arrived at the far end of a link, over the whole run.
     pub packet_hops: u64,
     /// Hash of the run's event order, 16 hexadecimal digits: equal for equal runs.
     pub fingerprint: String,

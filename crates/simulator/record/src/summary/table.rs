@@ -155,8 +155,8 @@ fn on_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
     }
 }
 
-/// Returns the table of link directions with packets, in the order of the scenario; of more than eleven, the ten with
-/// the highest utilization.
+/// Returns the table of the link directions at which packets arrived, in the order of the scenario; of more than
+/// eleven, the ten with the highest utilization.
 #[must_use]
 pub fn link_table(summary: &Summary) -> String {
     let mut used: Vec<(usize, &LinkSummary)> =

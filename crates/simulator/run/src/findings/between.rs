@@ -10,8 +10,8 @@ const MIN_RATIO_DIFFERENCE: f64 = 0.01;
 /// Minimum difference of coefficients of variation of the rate that is reported.
 const MIN_COV_DIFFERENCE: f64 = 0.01;
 
-/// Compares runs: for each flow name that two or more runs have, returns in which run the flow did best and worst.
-/// Texts contain the label of each run.
+/// Compares runs, each given with its label: for each flow name that two or more runs have, returns in which run the
+/// flow did best and worst.
 #[must_use]
 pub fn findings_between(runs: &[(&str, Summary)]) -> Vec<Finding> {
     let mut names: Vec<&str> = Vec::new();

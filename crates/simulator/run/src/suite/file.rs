@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Suite {
     /// Title of the page of results.
     pub title: String,
-    /// Source of the cases, such as an RFC.
+    /// Document that the cases are from, such as an RFC.
     pub source: String,
     /// Number of seeds of each case with each controller.
     pub seeds: u64,
@@ -32,7 +32,7 @@ pub struct Controller {
     /// Description of the controller.
     #[serde(default)]
     pub about: String,
-    /// Overrides of the scenario, in the syntax of `--set`.
+    /// Overrides of each scenario that select the controller and its options, in the syntax of `--set`.
     pub set: Vec<String>,
     /// Whether the controller is only a reference for comparison, to which no pass bands apply.
     #[serde(default)]
@@ -48,9 +48,9 @@ pub struct Case {
     pub title: String,
     /// Scenario file in the folder of the suite.
     pub file: String,
-    /// Overrides of the scenario, in the syntax of `--set`, after those of the controller.
+    /// Overrides of the scenario, in the syntax of `--set`, which are applied after those of the controller.
     pub set: Vec<String>,
-    /// Further overrides for some controllers, by their names.
+    /// Further overrides for the runs with some controllers, by their names; applied after `set`.
     pub set_for: BTreeMap<String, Vec<String>>,
     /// Metrics of the case: those of the suite, then its own.
     pub metrics: Vec<Metric>,
@@ -62,13 +62,13 @@ pub struct Case {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Name of the metric.
+    /// Name of the metric that must be in the range.
     pub metric: String,
     /// Smallest value in the range; `None` for no lower limit.
     pub min: Option<f64>,
     /// Largest value in the range; `None` for no upper limit.
     pub max: Option<f64>,
-    /// Reason for the limits.
+    /// Reason for the limits of the range.
     pub why: String,
 }
 
@@ -109,7 +109,7 @@ impl Case {
 }
 
 impl Band {
-    /// Returns whether a value is within the band.
+    /// Returns whether a value is within the band; both limits are inclusive.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max)

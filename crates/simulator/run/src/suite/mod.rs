@@ -56,11 +56,11 @@ impl<'a> Part<'a> {
 pub struct RanParts {
     /// Results in the order of the parts; empty if runs are missing.
     pub results: Vec<ControllerResult>,
-    /// Number of runs that are not complete, because the user stopped.
+    /// Number of runs that are not complete, because the user stopped the suite.
     pub missing: usize,
 }
 
-/// Runs all parts below a folder. Runs of an earlier, interrupted execution are reused, unless `again` is set. If `watch`
+/// Runs all parts below a folder. Stored runs of an earlier execution are reused, unless `again` is set. If `watch`
 /// stops the runs, those that are complete are kept.
 ///
 /// # Errors

@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 pub struct SuiteResults {
     /// Title of the suite.
     pub title: String,
-    /// Source of the cases.
+    /// Document that the cases are from, such as an RFC.
     pub source: String,
     /// Version of Headway.
     pub version: &'static str,
-    /// Number of seeds.
+    /// Number of seeds with which each case was run.
     pub seeds: u64,
     /// Results by case, in the order of the suite.
     pub cases: Vec<CaseResult>,
@@ -28,7 +28,7 @@ pub struct CaseResult {
     pub name: String,
     /// Description of the case.
     pub title: String,
-    /// Scenario file.
+    /// Scenario file of the case, in the folder of the suite.
     pub file: String,
     /// Names of the metrics.
     pub metrics: Vec<String>,
@@ -53,17 +53,17 @@ pub struct ControllerResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BandVerdict {
-    /// The mean is within the band, and its 95 % interval contains no limit of the band.
+    /// The mean is within the band, and its 95 % confidence interval contains no limit of the band.
     Met,
-    /// The 95 % interval of the mean contains a limit of the band.
+    /// The 95 % confidence interval of the mean contains a limit of the band.
     Undecided,
-    /// The mean is outside of the band, and its 95 % interval contains no limit. Or fewer than half of the runs have a
-    /// value.
+    /// The mean is outside of the band, and its 95 % confidence interval contains no limit of the band. Or fewer than
+    /// half of the runs have a value of the metric.
     Missed,
 }
 
 impl BandVerdict {
-    /// Returns the verdict as in the results.
+    /// Returns the name of the verdict in the results, such as `met`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -120,13 +120,13 @@ impl ControllerResult {
         }
     }
 
-    /// Returns the result in the band of a metric, if the metric has a band.
+    /// Returns the controller's result for the band of a metric; `None` if the metric has no band.
     #[must_use]
     pub fn band(&self, metric: &str) -> Option<&BandResult> {
         self.bands.iter().find(|band| band.band.metric == metric)
     }
 
-    /// Returns the number of bands with this verdict.
+    /// Returns the number of bands of the case with this verdict.
     #[must_use]
     pub fn count(&self, verdict: BandVerdict) -> usize {
         self.bands.iter().filter(|band| band.verdict == verdict).count()

@@ -4,32 +4,33 @@ use super::{Line, LinePoint, Places, ResultTable, SEED};
 use headway_record::axis_title;
 use headway_record::plot::{Group, GroupPoint, Style, Sweep, SweepChart, XAxis, YAxis};
 
-/// What a chart of a metric shows.
+/// Kind and axes of a chart of a sweep's metric over one of its keys.
 #[derive(Clone, Copy, Debug)]
 pub struct ChartOptions {
     /// Kind of the chart.
     pub chart: SweepChart,
     /// Index of the key on the horizontal axis; `None` for all seeds at one place, in a sweep of seeds only.
     pub x: Option<usize>,
-    /// Index of the key whose values are the groups.
+    /// Index of the key whose values are the groups (lines or colors); `None` for one group.
     pub by: Option<usize>,
     /// Whether the horizontal axis is logarithmic, if the key has numbers.
     pub log_x: bool,
 }
 
-/// A metric over a key.
+/// Samples of a metric over a key of a sweep, for charts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOf {
     /// Groups and titles in readable units.
     pub sweep: Sweep,
-    /// The unit of the metric in the chart, in units of the metric.
+    /// Size of the unit in which the chart shows the metric, in units of the metric: 1e6 for Mb/s of a metric in bit/s.
     pub scale: f64,
-    /// The unit of the key in the chart, in units of the key.
+    /// Size of the unit in which the chart shows the key, in units of the key: 1e6 for Mb/s of a key in bit/s.
     pub x_scale: f64,
 }
 
 impl ResultTable {
-    /// Returns a metric, by its index, over a key. The labels of the style may set the units of the axes.
+    /// Returns the samples of a metric, given by its index, over a key. If the title of an axis in `style` ends in a
+    /// unit, the axis has this unit.
     #[must_use]
     pub fn sweep_of(&self, metric: usize, axes: &ChartOptions, style: &Style) -> SweepOf {
         let (x_label, y_label) = (style.x_title.as_deref(), style.y_title.as_deref());

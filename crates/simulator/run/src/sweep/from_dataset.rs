@@ -10,7 +10,8 @@ use serde_json::Value;
 
 impl ResultTable {
     /// Returns the results in the dataset of a folder, with the [default](Metric::defaults) metrics if `metrics` is
-    /// empty; `None` if the folder has no dataset. Values of keys are those of the dataset, in readable units.
+    /// empty; `None` if the folder has no dataset. Values of the varied keys are those of the dataset, in readable
+    /// units.
     ///
     /// # Errors
     /// The dataset cannot be read, has no runs, or none of its runs has a metric.

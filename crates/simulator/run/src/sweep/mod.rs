@@ -1,8 +1,9 @@
 //! Many runs of one scenario, their data and their result.
 //!
-//! A sweep has **points**, the combinations of varied values. All points have the same **seeds**. The summary
-//! of each completed run is appended to a journal. At the end the journal is converted to a dataset, whose
-//! bytes do not depend on how often the sweep was interrupted, and a [`ResultTable`] is computed.
+//! A sweep has **points**, the combinations of varied values. All points have the same **seeds**, unless
+//! [`Session::refine`] adds seeds to some. The summary of each completed run is appended to a journal. At the end the
+//! journal is converted to a dataset, whose bytes do not depend on how often the sweep was interrupted, and a
+//! [`ResultTable`] is computed.
 //!
 //! - `session`: a sweep in a folder; `journal`: summaries of completed runs.
 //! - `dataset`, `parquet_file`, `flat`: Parquet tables; `folders`: records of the runs, if requested.
@@ -51,7 +52,7 @@ type RunKey = u128;
 /// Number of loaded points that are cached. Runs are in order of points, so that workers are at neighboring points.
 const MAX_CACHED_POINTS: usize = 16;
 
-/// A scenario that is run many times.
+/// A scenario that is run many times: with each combination of its varied values (point), and each with several seeds.
 #[derive(Debug)]
 pub struct Sweep {
     text: ScenarioText,
@@ -96,7 +97,8 @@ pub struct Threads {
     pub jobs: Option<NonZeroUsize>,
     /// Packet traces to write for each run. Unused unless the sweep writes a record of each run.
     pub traces: Vec<TraceFormat>,
-    /// Whether to repeat runs whose records are already complete. Unused unless the sweep writes a record of each run.
+    /// Whether to repeat runs whose records are already complete, instead of reusing these. Unused unless the sweep
+    /// writes a record of each run.
     pub again: bool,
 }
 
@@ -220,13 +222,15 @@ impl Sweep {
         wrong.into_iter().find_map(|(_, error)| error).map_or(Ok(()), |error| Err(Error::Metric(error)))
     }
 
-    /// Returns the number of seeds with which each combination of varied values is run.
+    /// Returns the number of seeds with which each combination of varied values is run, without those that
+    /// [`Session::refine`] adds.
     #[must_use]
     pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
-    /// Returns all runs, in the order of the combinations of varied values, then of seeds.
+    /// Returns all runs of the sweep, in the order of the combinations of varied values, then of seeds, without those
+    /// that [`Session::refine`] adds.
     #[must_use]
     pub fn tasks(&self) -> Vec<Task> {
         let of = |point| self.seeds.iter().map(move |&seed| Task { point, seed });
@@ -244,7 +248,7 @@ impl Sweep {
     /// Returns the scenario of a run.
     ///
     /// # Errors
-    /// The point can no longer be loaded.
+    /// The scenario with the values of this run can no longer be loaded.
     pub fn load(&self, task: Task) -> Result<Loaded, Error> {
         let kept = |point: usize| self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&point).cloned();
         let loaded = match kept(task.point) {
@@ -278,8 +282,8 @@ impl Sweep {
         json(&done.record.summary).map(|json| done.record.summary.complete.then_some(json))
     }
 
-    /// Returns the sweep with algorithms outside the code of this program, such as Python's. Runs with another identity are
-    /// not reused.
+    /// Returns the sweep with the `identity` of algorithms outside the code of this program, such as controllers in
+    /// Python. Stored runs with another identity are not reused.
     #[must_use]
     pub fn with_algorithms(self, identity: String) -> Self {
         Self { algorithms: identity, ..self }
@@ -308,8 +312,8 @@ impl Sweep {
 }
 
 impl Threads {
-    /// Executes the runs that the session lacks and stores their summaries. Returns messages about reused and damaged
-    /// runs.
+    /// Executes the runs that are not stored in the session yet and stores their summaries. Returns messages about
+    /// reused and damaged records.
     ///
     /// # Errors
     /// A run fails, or its summary cannot be stored. Completed runs are kept.
@@ -384,7 +388,7 @@ pub fn names(scenario: &Scenario) -> Names {
 /// Override that disables series.
 const NO_SERIES: &str = "record.series=false";
 
-/// Key of the seed.
+/// Key of a scenario that sets the seed.
 pub const SEED: &str = "seed";
 
 fn json(summary: &Summary) -> Result<String, Error> {

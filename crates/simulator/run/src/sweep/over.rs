@@ -26,10 +26,10 @@ pub struct Line {
 /// A point of a [`Line`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePoint {
-    /// Position of the key's value on the axis.
+    /// Position of the varied key's value on the axis.
     pub x: f64,
-    /// One value of the metric per seed. If other keys vary, too, it is the mean over their values for this seed, so
-    /// that confidence intervals are over seeds only.
+    /// Values of the metric, one per seed. If keys other than the two vary, too, each is the mean over their values for
+    /// this seed, so that confidence intervals are over seeds only.
     pub samples: Vec<f64>,
     /// Mean of the samples and its 95 % interval.
     pub number: Option<Estimate>,
@@ -44,7 +44,7 @@ pub struct NoSuchKey {
 }
 
 impl ResultTable {
-    /// Returns the index of a key, given by its short or full name.
+    /// Returns the index of a varied key, given by its short or full name.
     ///
     /// # Errors
     /// The key is not varied.
@@ -56,7 +56,7 @@ impl ResultTable {
         })
     }
 
-    /// Returns the positions of a key's values.
+    /// Returns the positions of the values of the varied key with this index on the axis of a chart.
     #[must_use]
     pub fn places(&self, key: usize) -> Places {
         let (names, numbers) = self.axis(key);

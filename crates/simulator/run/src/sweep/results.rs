@@ -13,7 +13,7 @@ const INTERVAL_DIGITS: i32 = 2;
 /// Maximum number of decimals.
 const MAX_DECIMALS: usize = 9;
 
-/// Explanation for rows in which all seeds gave the same numbers.
+/// Explanation that tables print for rows in which all seeds gave equal numbers.
 pub const NO_RANDOMNESS: &str = "the scenario uses no random numbers, or they made no difference. There is no interval,\nand a start some milliseconds later may give other numbers. Random numbers are used by \
      `start = { uniform = [\"0s\", \"0.1s\"] }`\nof a flow, the `loss` of a link, a `red` queue, or a source with random times or sizes.";
 
@@ -24,11 +24,11 @@ pub struct ResultTable {
     pub keys: Vec<Key>,
     /// Names of the metrics.
     pub metrics: Vec<String>,
-    /// Unit of each metric, if its expression has one.
+    /// Unit of each metric, such as `bps`; `None` if its expression has none.
     pub units: Vec<Option<&'static str>>,
     /// One row per combination of values, in the order of the sweep.
     pub rows: Vec<ResultRow>,
-    /// Differences from a baseline, if requested with [`against()`](Self::against()).
+    /// Differences from a baseline combination; `None` unless [`against()`](Self::against()) was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
     /// Whether each metric uses a percentile.
@@ -61,10 +61,11 @@ pub struct ResultRow {
     pub values: Vec<String>,
     /// Number of runs of this combination of values.
     pub runs: usize,
-    /// Whether there are two or more runs (with different seeds) and all have equal numbers. The order of events may
-    /// differ.
+    /// Whether there are two or more runs (with different seeds) and all have equal numbers. The order of their events
+    /// may differ.
     pub identical: bool,
-    /// Mean of each metric over the runs, with its 95 % interval; `None` if no run has the metric.
+    /// Mean of each metric over the runs (seeds) of this combination, with its 95 % interval; `None` if no run has the
+    /// metric.
     pub metrics: Vec<Option<Estimate>>,
     /// Values of each metric, with the seeds of the runs.
     #[serde(skip)]
@@ -119,7 +120,8 @@ pub struct Against {
 pub struct Difference {
     /// Values of the varied keys of the compared combination.
     pub values: Vec<String>,
-    /// Difference of each metric: value of the combination minus baseline; `None` if it cannot be computed.
+    /// Mean difference of each metric, compared combination minus baseline, with its 95 % interval; `None` if it cannot
+    /// be computed.
     pub metrics: Vec<Option<Estimate>>,
 }
 
@@ -291,8 +293,9 @@ impl ResultTable {
         text
     }
 
-    /// Returns the number of combinations of values with a metric for which half the width of the 95 % interval is
-    /// above `relative` times the mean ([`Estimate::is_within`]).
+    /// Returns the number of combinations of values with a metric that is not [within](Estimate::is_within) `relative`:
+    /// half the width of its 95 % interval is above `relative` times its mean, or fewer than
+    /// [`MIN_RUNS`](headway_record::MIN_RUNS) runs have equal values.
     #[must_use]
     pub fn wider_than(&self, relative: f64) -> usize {
         self.rows.iter().filter(|row| row.is_wider_than(relative)).count()

@@ -46,7 +46,8 @@ struct Read {
 }
 
 impl Session {
-    /// Opens the folder and verifies stored runs. Stored runs of this sweep are reused, unless `again` is set.
+    /// Locks the folder and verifies the checksums of the runs stored in it. Stored runs of this sweep are reused,
+    /// unless `again` is set.
     ///
     /// # Errors
     /// The folder is in use or holds other content, or cannot be written.
@@ -99,7 +100,7 @@ impl Session {
         &self.folder
     }
 
-    /// Returns messages about the runs that were stored when the session was opened.
+    /// Returns messages about the runs that were already stored, or damaged, when the session was opened.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let mut messages = Vec::new();
@@ -112,7 +113,7 @@ impl Session {
         messages
     }
 
-    /// Returns the runs that are not stored yet, in order.
+    /// Returns the runs of the sweep that are not stored yet, in order.
     #[must_use]
     pub fn missing(&self) -> Vec<Task> {
         self.tasks.iter().copied().filter(|task| !self.journal.has(self.sweep.key(*task))).collect()
@@ -121,7 +122,8 @@ impl Session {
     /// Stores the summary of a run, as returned by [`Sweep::simulate`].
     ///
     /// # Errors
-    /// The summary cannot be written, or is not the complete summary of this run.
+    /// The summary cannot be written, or is not the complete summary of a run with this seed. A metric of
+    /// [`expect`](Self::expect) exists at no combination of values.
     pub fn add(&mut self, task: Task, summary: &str) -> Result<(), Error> {
         let read: Summary = Summary::from_json(summary).map_err(|error| self.wrong(&error))?;
         if read.seed != task.seed || !read.complete || summary.contains('\n') {
@@ -171,9 +173,10 @@ impl Session {
         }
     }
 
-    /// Adds seeds to each combination of values (point) at which half the width of a metric's 95 % interval is above
-    /// `relative` times its mean ([`Estimate::is_within`](headway_record::Estimate::is_within)), up to `max_seeds`
-    /// seeds per combination. Returns whether any seed was added. All runs must be stored.
+    /// Adds seeds to each combination of values (point) with a metric that is not
+    /// [within](headway_record::Estimate::is_within) `relative`: half the width of its 95 % interval is above
+    /// `relative` times its mean, or too few runs have equal values. A combination gets at most `max_seeds` seeds.
+    /// Returns whether any seed was added. All runs must be stored.
     ///
     /// # Errors
     /// Those of [`results`](Self::results).
@@ -284,8 +287,8 @@ impl Session {
         Ok((Read { metrics, hash }, failed))
     }
 
-    /// Writes the dataset with the runs of this sweep. Runs of other sweeps stay in the journal and can be
-    /// reused later.
+    /// Writes the dataset (Parquet files) with the runs of this sweep. Stored runs of other sweeps stay in the journal
+    /// of the folder and can be reused later.
     ///
     /// # Errors
     /// A run is missing, or the dataset cannot be written.

@@ -25,52 +25,57 @@ pub(crate) const DEFAULT_QUEUE: &str = "droptail";
 /// Maximum number of lower-layer bytes per packet.
 const MAX_OVERHEAD: Bytes = Bytes::new(64 << 10);
 
-/// One direction of a link. In `reverse`, absent keys have the values of the link.
+/// One direction of a link. In `reverse`, absent keys have the values of the link; `changes` only if `reverse` sets
+/// neither `rate`, `capacity` nor `delay`.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Direction {
-    /// Transmission rate, above 0bps. Required without `capacity`, not allowed with it.
+    /// Transmission rate, above 0bps. Not allowed with `capacity`. Required without it, except in `reverse`, where that
+    /// of the link is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<Rate>,
     /// File of transmission opportunities in Mahimahi's format, instead of `rate`: each line is a time in ms at which
     /// 1504B can be sent. After the last line the file starts again.
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<String>,
-    /// Changes of rate and delay during the run, in order of time; `[]` for none.
+    /// Changes of rate and delay during the run, in order of time; `[]` for none. If absent: none; in `reverse`, those
+    /// of the link unless `reverse` sets `rate`, `capacity` or `delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Vec<LinkChange>>,
-    /// Propagation delay; at least 1ns if the rate is above 8Gbps.
+    /// Propagation delay; at least 1ns if the rate is above 8Gbps. In `reverse`, that of the link if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<Duration>,
-    /// Maximum packet size including headers, at least 1B; larger packets are dropped. No limit if absent.
+    /// Maximum packet size including headers, at least 1B; larger packets are dropped. If absent: no limit; in
+    /// `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     mtu: Option<Bytes>,
-    /// Lower-layer bytes that each packet adds to its transmission, at most 64KiB. If absent: 4B with `capacity`, as in
-    /// mm-link, else 0B.
+    /// Lower-layer bytes that are transmitted with each packet, at most 64KiB. If absent: in `reverse`, those that the
+    /// link sets; otherwise 4B with `capacity`, as in mm-link, or 0B.
     #[serde(skip_serializing_if = "Option::is_none")]
     overhead: Option<Bytes>,
-    /// Queue in front of the transmitter; droptail if absent.
+    /// Queue in front of the transmitter. If absent: droptail; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<KindOptions<QueueOptions>>,
-    /// Packet loss of the channel, as opposed to drops by the queue.
+    /// Packet loss of the channel, as opposed to drops by the queue. If absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Switchable<KindOptions<LossOptions>>>,
-    /// Token bucket before the queue that drops packets above a rate.
+    /// Token bucket before the queue that drops packets above a rate. If absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     policer: Option<Switchable<PolicerOptions>>,
-    /// Token bucket after the queue that delays packets above a rate.
+    /// Token bucket after the queue that delays packets above a rate. If absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     shaper: Option<Switchable<ShaperOptions>>,
-    /// Random delay of each packet in addition to `delay`.
+    /// Random delay of each packet in addition to `delay`. If absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<Switchable<KindOptions<JitterOptions>>>,
-    /// Reordering of packets.
+    /// Reordering of packets by different delays. If absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     reorder: Option<Switchable<KindOptions<ReorderOptions>>>,
-    /// Duplication of packets.
+    /// Random duplication of packets. If absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<Switchable<DuplicateOptions>>,
-    /// Change of the ECN field of each packet before the queue, as by a router that does not follow RFC 3168.
+    /// Change of the ECN field of each packet before the queue, as by a router that does not follow RFC 3168. If
+    /// absent: none; in `reverse`, that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     ecn: Option<Switchable<EcnRewrite>>,
 }

@@ -13,11 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentOptions {
-    /// Maximum size of a datagram as an IP packet, at most 65535 B; larger writes are split.
+    /// Maximum size of a datagram as an IP packet, at most 65535 B; larger writes of the application are split.
     pub datagram: Bytes,
-    /// Size of the headers that each datagram includes; 0 B if sizes do not include headers.
+    /// Size of the headers, part of the size of each datagram; 0 B if sizes do not include headers.
     pub header: Bytes,
-    /// Size of a report of the receiver as an IP packet, from 1 B to 65535 B.
+    /// Size of each report of the receiver as an IP packet, from 1 B to 65535 B.
     pub feedback: Bytes,
     /// Whether datagrams are ECN-capable: ECT(0) of RFC 3168.
     pub ecn: bool,
@@ -65,7 +65,7 @@ impl headway_units::Options for AgentOptions {
 }
 
 impl AgentOptions {
-    /// Returns how writes are split into datagrams.
+    /// Returns the options by which writes of the application are split into datagrams.
     #[must_use]
     pub fn cut(&self) -> UdpOptions {
         UdpOptions { datagram: self.datagram, header: self.header }

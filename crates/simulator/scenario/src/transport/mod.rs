@@ -76,15 +76,15 @@ macro_rules! transports {
 }
 
 transports! {
-    /// UDP: datagrams are sent when the source writes them.
+    /// UDP without a rate controller: datagrams are sent when the source writes them.
     Udp(UdpOptions),
-    /// One-way TCP.
+    /// One-way TCP: data in one direction, acknowledgements in the other.
     Tcp(TcpOptions),
-    /// Agents with a rate controller, as in ns-2.
+    /// Agents with a rate controller and without a handshake, as in ns-2.
     Agent(Controlled<AgentOptions>),
-    /// DCCP connection.
+    /// DCCP connection with the rate controller of its CCID.
     Dccp(Controlled<DccpOptions>),
-    /// The kernel's TCP, or programs.
+    /// The kernel's TCP or programs, outside the simulation.
     External(ExternalOptions),
 }
 

@@ -7,14 +7,14 @@ use headway_engine::Moment;
 use headway_units::Instant;
 
 impl<O: Observer> Simulation<'_, O> {
-    /// Returns the time of the next event.
+    /// Returns the time of the next event of the simulation; `None` if there is none.
     #[must_use]
     pub fn next_event(&mut self) -> Option<Instant> {
         self.network.events().next_at()
     }
 
-    /// Handles all events up to and including the time `now`. Returns whether the end is reached. An earlier time than
-    /// in the last call has no effect.
+    /// Handles all events up to and including the time `now`. Returns whether the end of the run is reached. A time
+    /// before that of the last call has no effect.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -31,8 +31,8 @@ impl<O: Observer> Simulation<'_, O> {
         Ok(self.done)
     }
 
-    /// Sends a packet of a flow whose endpoints are outside the simulation, at the time that the run has
-    /// [reached](Self::advance). Packets of other flows, and all packets after the end, are ignored.
+    /// Sends a packet of a flow whose endpoints are outside the simulation, into its first link at the time that the
+    /// run has [reached](Self::advance). Packets of other flows, and all packets after the end, are ignored.
     pub fn inject(&mut self, packet: ExternalPacket) {
         let flow = self.flows.get(packet.flow).filter(|flow| !self.done && flow.transport.is_external());
         let Some(flow) = flow else { return };
@@ -41,7 +41,7 @@ impl<O: Observer> Simulation<'_, O> {
         self.network.inject_external(now, place, packet);
     }
 
-    /// Returns the number of packets in the network.
+    /// Returns the number of packets that are in the network now.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.network.ports.packets.alive()

@@ -22,18 +22,18 @@ pub struct Record<O = ()> {
     pub series: Option<SeriesWriter>,
     /// Distributions of packet and frame delays, if the scenario enables them.
     pub distributions: Option<Distributions>,
-    /// Fingerprint of the event order.
+    /// Fingerprint of the run: a hash of the times and the order of its events.
     pub fingerprint: Fingerprint,
     /// Counts of sent, delivered, dropped and in-flight packets.
     pub conservation: Conservation,
     /// Number of events that the run processed.
     pub events: u64,
-    /// Observer of the run.
+    /// Observer of the run, with what it has recorded.
     pub observer: O,
 }
 
 impl<O: Observer> Simulation<'_, O> {
-    /// Returns the record, at the end of the run or earlier.
+    /// Ends the run and returns its record, also before the end of its duration.
     #[must_use]
     pub fn finish(mut self) -> Record<O> {
         let scenario = self.scenario;
@@ -68,7 +68,7 @@ impl<O: Observer> Simulation<'_, O> {
         }
     }
 
-    /// Returns the metrics so far, at the end of the run or earlier.
+    /// Returns the metrics of the run so far, at its end or earlier.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summary_of(self.flow_summaries())

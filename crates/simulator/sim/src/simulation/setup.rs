@@ -20,7 +20,7 @@ use headway_units::{Clock, Duration, FlowId, Instant, OptionError};
 /// Error that prevents a run. A scenario that was loaded from a file without errors causes none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// No route between two nodes.
+    /// There is no route between two nodes that communicate.
     #[error("flow \"{flow}\": there is no route from \"{from}\" to \"{to}\"")]
     NoRoute {
         /// Name of the flow.
@@ -30,7 +30,7 @@ pub enum SetupError {
         /// Node where the route should end.
         to: String,
     },
-    /// The source cannot be started.
+    /// The source of a flow cannot be started.
     #[error("flow \"{flow}\": source: {error}")]
     Source {
         /// Name of the flow.
@@ -38,13 +38,13 @@ pub enum SetupError {
         /// Reason why the source cannot be started.
         error: OptionError,
     },
-    /// Programs or the kernel send the packets of a flow.
+    /// Programs or the kernel's TCP send the packets of a flow, which [`Simulation::with_external`] permits.
     #[error("flow \"{flow}\" has real programs or the kernel's TCP at its ends: run the scenario with headway lab")]
     External {
         /// Name of the flow.
         flow: String,
     },
-    /// More links or flows than the event queue supports.
+    /// The scenario has more links or flows than the event queue supports.
     #[error("the scenario has too many links or flows: expected fewer than {MAX_ACTORS} of each")]
     TooLarge,
 }

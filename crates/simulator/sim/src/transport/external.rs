@@ -24,11 +24,11 @@ pub struct ExternalPacket {
     pub flow: usize,
     /// Whether the packet travels to the receiving node of the flow.
     pub forward: bool,
-    /// Time at which the packet enters its first link or has left its last one.
+    /// Time at which an injected packet enters its first link, or at which a delivered packet has left its last one.
     pub at: Instant,
-    /// ECN field. Links may mark it.
+    /// ECN field of the packet, which links may have marked.
     pub ecn: Ecn,
-    /// DSCP.
+    /// DSCP of the packet.
     pub dscp: Dscp,
     /// Packet with its IP header, in which the ECN field is that of the sender.
     pub bytes: Vec<u8>,

@@ -28,8 +28,8 @@ options! {
         /// Whether the Reno-friendly increase becomes that of Reno (alpha = 1) at the window before the loss (RFC 9438
         /// section 4.3).
         Expert reno_friendly_alpha_rises: bool = true, Linux: false;
-        /// Whether the window grows by at least 5 % per round trip before a loss has set W_max, and after a timeout
-        /// (Linux).
+        /// Whether the window grows by at least 5 % per round trip before the first loss, which sets W_max, and after a
+        /// timeout (Linux).
         Expert grow_without_plateau: bool = false, Linux: true;
     }
 }

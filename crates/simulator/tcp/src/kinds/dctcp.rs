@@ -25,7 +25,8 @@ const GAIN: f64 = 1.0 / 16.0;
 options! {
     /// Options of `tcp-dctcp`.
     DctcpOptions {
-        /// Whether data is sent as ECT(1) for L4S service (RFC 9331 section 4.1). Needs `ecn = true`.
+        /// Whether the sender sends data as ECT(1) for L4S service (RFC 9331 section 4.1), instead of ECT(0). Needs
+        /// `ecn = true`.
         Usual l4s: bool = false;
     }
 }

@@ -163,7 +163,7 @@ own_options! {
     bbr: bbr::BbrOptions,
 }
 
-/// Options of a TCP connection: the kind and its rules.
+/// Options of a TCP connection: the kind of TCP, the options of all kinds, and those that only this kind has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
     kind: Kind,
@@ -174,12 +174,14 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Returns the rules for modification. Rules shared with other connections are cloned first.
+    /// Returns the options of all kinds for changes that affect only this connection. Options shared with other
+    /// connections are cloned first.
     pub fn rules_mut(&mut self) -> &mut Rules {
         Arc::make_mut(&mut self.rules)
     }
 
-    /// Returns the options of this kind for changes that affect only this connection.
+    /// Returns the options that only this kind of TCP has, for changes that affect only this connection. Options shared
+    /// with other connections are cloned first.
     pub fn own_mut(&mut self) -> &mut OwnOptions {
         Arc::make_mut(&mut self.own)
     }
@@ -311,7 +313,7 @@ impl Sender {
     pub fn handle_timeout(&mut self, now: Instant) {
         each!(&mut self.0, flow => flow.handle_timeout(now));
     }
-    /// Returns the next packet to send now; `None` if there is none.
+    /// Returns the next packet to send at `now`; `None` if there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         each!(&mut self.0, flow => flow.poll_transmit(now))
@@ -328,7 +330,7 @@ impl Sender {
     pub fn cwnd(&self) -> f64 {
         each!(&self.0, flow => flow.state.window.cwnd)
     }
-    /// Returns the slow-start threshold in segments.
+    /// Returns the slow-start threshold (ssthresh) in segments.
     #[must_use]
     pub fn ssthresh(&self) -> f64 {
         each!(&self.0, flow => flow.state.window.ssthresh)
@@ -338,12 +340,12 @@ impl Sender {
     pub fn srtt(&self) -> Duration {
         each!(&self.0, flow => flow.state.rto.srtt(&flow.state.rules))
     }
-    /// Returns the smoothed deviation of the round-trip time.
+    /// Returns the smoothed mean deviation of the round-trip time (RTTVAR of RFC 6298); zero before the first sample.
     #[must_use]
     pub fn rttvar(&self) -> Duration {
         each!(&self.0, flow => flow.state.rto.rttvar(&flow.state.rules))
     }
-    /// Returns the retransmission timeout, including back-off.
+    /// Returns the current retransmission timeout, including back-off.
     #[must_use]
     pub fn rto(&self) -> Duration {
         each!(&self.0, flow => flow.state.rto.timeout(&flow.state.rules))
@@ -364,23 +366,24 @@ impl Sender {
     pub fn in_flight(&self) -> u64 {
         each!(&self.0, flow => flow.state.flight())
     }
-    /// Returns the first unacknowledged number: 1 once the SYN is acknowledged.
+    /// Returns the number of the first segment that is not cumulatively acknowledged: 0 is the SYN, 1 the first data
+    /// segment.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         each!(&self.0, flow => flow.state.una)
     }
-    /// Returns whether all written data is acknowledged.
+    /// Returns whether all data that was [written](Self::write) is acknowledged.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         each!(&self.0, flow => flow.state.una >= flow.state.end)
     }
-    /// Returns whether there is data to send but neither an open window nor a running timer. This state is always a
-    /// bug.
+    /// Returns whether there is data to send but neither an open window nor a running timer, so that the sender would
+    /// never continue. This state is always a bug.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
         each!(&self.0, flow => flow.state.is_stuck())
     }
-    /// Prefetches the state that an acknowledgement accesses; see [`headway_prefetch`].
+    /// Prefetches the memory of the state that handling an acknowledgement accesses; see [`headway_prefetch`].
     #[inline]
     pub fn fetch(&self) {
         each!(&self.0, flow => flow.state.fetch());

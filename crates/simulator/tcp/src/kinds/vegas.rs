@@ -27,9 +27,9 @@ options! {
     VegasOptions {
         /// Implementation of Vegas that the flow follows.
         Usual vegas: VegasRules = VegasRules::Linux, Ns2: VegasRules::Arizona;
-        /// Estimated number of the flow's queued segments below which the window grows; at most `vegas_beta`.
+        /// Estimated number of the flow's segments in queues below which its window grows; at most `vegas_beta`.
         Usual vegas_alpha: u32 = 2, Ns2: 1;
-        /// Estimated number of the flow's queued segments above which the window shrinks.
+        /// Estimated number of the flow's segments in queues above which its window shrinks.
         Usual vegas_beta: u32 = 4, Ns2: 3;
     }
 }

@@ -23,7 +23,7 @@ use headway_units::{Dialect, Duration, Instant, OptionError};
 options! {
     /// Options of `tcp-westwood`.
     WestwoodOptions {
-        /// Filter that estimates the bandwidth.
+        /// Filter with which the sender estimates the bandwidth.
         Usual bandwidth_filter: BandwidthFilter = BandwidthFilter::Plus, Ns2: BandwidthFilter::Linux;
     }
 }

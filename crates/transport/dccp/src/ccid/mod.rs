@@ -16,7 +16,7 @@ pub(crate) use on_data::OnData;
 /// First option number of an HC-Receiver (RFC 4340 section 10.3). Experimental CCIDs use only this one.
 const REPORT: u8 = 192;
 
-/// Congestion controller that this endpoint runs for a CCID.
+/// Congestion controller that this endpoint runs for data under a CCID, as sender or receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CcidController {
     /// CCID by which both endpoints refer to the controller.

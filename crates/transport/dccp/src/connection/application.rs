@@ -80,23 +80,24 @@ impl Connection {
         self.delays.newest()
     }
 
-    /// Returns the position of the datagram of the packet that was [handled](Self::handle) last. `None` unless the peer
-    /// may send its datagrams again.
+    /// Returns the position, in its stream, of the datagram of the packet that was [handled](Self::handle) last. `None`
+    /// unless the peer may send its datagrams again.
     #[must_use]
     #[inline]
     pub const fn order(&self) -> Option<DeliveryOrder> {
         self.peer_order
     }
 
-    /// Returns, once, what the packet that was [handled](Self::handle) last reported about the packets of this
-    /// endpoint. `None` if it had no usable Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence
-    /// number under which data was sent.
+    /// Returns, once, which packets of this endpoint arrived, as reported by the packet [handled](Self::handle) last.
+    /// `None` if that had no valid Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence number
+    /// under which data was sent.
     pub fn take_arrivals(&mut self) -> Option<Arrivals<'_>> {
         self.forward.take_arrivals()
     }
 
-    /// Returns the next classification of a loss by the controller of the peer's data, the oldest first, if that
-    /// controller classifies losses. The numbers are the peer's sequence numbers. Calling this is optional.
+    /// Returns the next classification of a loss, as congestion or not, by the receiver half of the controller of the
+    /// peer's data, the oldest first. `None` unless this controller has a loss filter. The numbers are the peer's
+    /// sequence numbers. Calling this is optional.
     pub fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         let number = |number| self.windows.received_at(number).value();
         Some(match self.reverse.poll_loss_classification()? {
@@ -170,12 +171,14 @@ impl Connection {
         self.we_stopped = true;
     }
 
-    /// Sets whether acknowledgements carry Slow Receiver: the application cannot keep up (RFC 4340 section 11.6).
+    /// Sets whether acknowledgements carry the option Slow Receiver: this application cannot keep up (RFC 4340 section
+    /// 11.6).
     pub const fn set_slow_receiver(&mut self, slow: bool) {
         self.acknowledge.slow_receiver = slow;
     }
 
-    /// Reports to the peer that the application dropped delivered data, and why (Data Dropped, RFC 4340 section 11.7).
+    /// Reports to the peer that the application dropped the data of the received packet `seq` after its delivery, and
+    /// why (Data Dropped, RFC 4340 section 11.7).
     pub fn report_dropped(&mut self, now: Instant, seq: Seq48, code: DropCode) {
         let number = self.windows.number_received(seq);
         if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.contains(number) {
@@ -187,9 +190,10 @@ impl Connection {
         }
     }
 
-    /// Handles a router's report that a packet was too big for a next hop of `mtu` bytes, 0 if unknown (RFC 4340
-    /// section 14.1; RFC 6773 section 3.6 for ICMP about the enclosing UDP packet). `quoted` is the sequence number in
-    /// the quoted header. A message that quotes a packet not sent recently may be forged, and is ignored.
+    /// Handles a router's report (ICMP) that a sent packet was too big for a next hop with an MTU of `mtu` bytes, 0 if
+    /// unknown (RFC 4340 section 14.1; RFC 6773 section 3.6 for ICMP about the enclosing UDP packet). `quoted` is the
+    /// sequence number in the quoted header. A message that quotes a packet not sent recently may be forged, and is
+    /// ignored.
     pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {
         self.settled = Instant::FAR_FUTURE;
         if self.windows.is_acknowledgement_valid(quoted) && self.mtu.on_too_big(mtu) {
@@ -199,14 +203,14 @@ impl Connection {
         }
     }
 
-    /// Starts the search for the path MTU, if enabled, at 576 bytes because the path may not carry
-    /// 1280 (RFC 8899 section 5.2). To be called before anything is sent.
+    /// Starts the search for the path MTU, if [enabled](ConnectionOptions::probe_mtu), at 576 bytes because the path
+    /// may not carry 1280 (RFC 8899 section 5.2). To be called before anything is sent.
     pub fn start_with_least_mtu(&mut self) {
         self.settled = Instant::FAR_FUTURE;
         self.mtu.start_at_least();
     }
 
-    /// Returns the smoothed round-trip time of the controller, if measured.
+    /// Returns the smoothed round-trip time, with a gain of 1/8; `None` before the first sample.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
         self.forward.round_trip()
@@ -246,8 +250,8 @@ impl Connection {
         self.forward.congestion_events()
     }
 
-    /// Returns the current values of a feature: local, then remote (RFC 4340 section 6). `None` for a feature that this
-    /// crate does not implement.
+    /// Returns the current values of a feature: that of the feature located at this endpoint, then that of the one at
+    /// the peer (RFC 4340 section 6). `None` for a feature that this crate does not implement.
     #[must_use]
     pub fn feature_values(&self, feature: Feature) -> Option<[u64; 2]> {
         feature.initial()?;
@@ -260,7 +264,7 @@ impl Connection {
         self.service
     }
 
-    /// Returns the DCCP ports.
+    /// Returns the DCCP ports of the connection.
     #[must_use]
     pub const fn ports(&self) -> Ports {
         self.ports

@@ -29,11 +29,13 @@ pub enum Event {
     /// A listener has created the connection (RFC 4340 section 8.5 step 3); reported only by an
     /// [`Endpoint`](crate::Endpoint). The handshake continues.
     Accepted,
-    /// The handshake is complete: data may be sent in both directions.
+    /// Data may be sent in both directions. At a client: the server's Response has arrived (state PARTOPEN). At a
+    /// server: the client's Ack has arrived (state OPEN).
     Connected,
     /// The connection is closed.
     Closed(Closed),
-    /// The maximum datagram size, in bytes, has changed (RFC 4340 section 14).
+    /// The maximum packet size, the size of the largest datagram, has changed to this number of bytes (RFC 4340 section
+    /// 14).
     MaximumPacketSize(usize),
     /// The peer has answered the [probe](crate::Connection::probe) with this number.
     ProbeAnswered(u64),
@@ -155,16 +157,16 @@ impl fmt::Display for Ignored {
 pub struct Status {
     /// Current state of the connection.
     pub state: State,
-    /// Maximum packet size (MPS): the largest datagram sent without fragmentation, in bytes.
+    /// Maximum packet size (MPS): the size of the largest datagram that is sent without fragmentation, in bytes.
     pub maximum_packet_size: usize,
-    /// Whether the path MTU search has decided about its first size, the MTU of the interface, or is disabled. Until
-    /// then a larger maximum is likely, mostly within a round trip after the handshake. Later probes may still raise
-    /// it.
+    /// Whether the search for the path MTU is disabled, or has found whether the path carries packets of the
+    /// interface's MTU, which it tries first. Until then a larger maximum is likely, mostly within a round trip after
+    /// the handshake. Later probes may still raise it.
     pub maximum_packet_size_is_known: bool,
     /// Smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,
-    /// Rate at which the local clock gains on the peer's, as a ratio (1e-6 is 1 ppm), once [one-way
-    /// delays](super::ConnectionOptions::one_way_delays) are measured.
+    /// Skew of the local clock against the peer's, as a ratio (1e-6 is 1 ppm), positive if the local clock is faster;
+    /// `None` until it is measured, which needs [one-way delays](super::ConnectionOptions::one_way_delays).
     pub clock_skew: Option<f64>,
     /// CCID of the data that this endpoint sends.
     pub send_ccid: Ccid,
@@ -199,12 +201,12 @@ pub struct Counters {
     pub sent_data_packets: u64,
     /// Bytes of data sent.
     pub sent_data: u64,
-    /// Packets sent and lost: those that an Ack Vector reports missing after three later ones
-    /// arrived, or those in lossy parts of Loss Intervals, where some may have arrived or been
-    /// marked (RFC 4342 section 8.6.1). Skipped sequence numbers are included. A peer that sends
-    /// only a Loss Event Rate, as Linux does, does not report single packets.
+    /// Packets sent that the peer's reports show lost: those that an Ack Vector reports missing after three later ones
+    /// arrived, or those in lossy parts of Loss Intervals, where some may have arrived or been marked (RFC 4342 section
+    /// 8.6.1). Skipped sequence numbers are included. A peer that sends only a Loss Event Rate, as Linux does, does not
+    /// report single packets.
     pub lost_packets: u64,
-    /// Packets sent and reported as marked (Congestion Experienced) by Ack Vectors.
+    /// Packets sent that the peer's Ack Vectors report as marked (Congestion Experienced).
     pub marked_packets: u64,
     /// Packets sent up to the greatest acknowledgement number received (GAR), including lost ones.
     pub acknowledged_packets: u64,
@@ -220,14 +222,15 @@ pub struct Counters {
     /// Missing packets that may have carried data: `missing_packets` less those that NDP Counts cover (RFC 4340 section
     /// 7.7).
     pub missing_data_packets: u64,
-    /// Packets received whose data was delivered.
+    /// Packets received whose data was delivered to the application.
     pub delivered_packets: u64,
-    /// Bytes of data delivered.
+    /// Bytes of data delivered to the application.
     pub delivered_data: u64,
     /// Packets received that were ignored, or whose data was not delivered.
     pub dropped_packets: u64,
     /// Syncs sent in answer to invalid packets.
     pub syncs: u64,
-    /// Reports of the peer proven false (RFC 4342 section 9).
+    /// Reports of the peer that were proven false: they acknowledged a sequence number that this endpoint had skipped
+    /// on purpose (RFC 4342 section 9).
     pub lies: u64,
 }

@@ -24,15 +24,15 @@ impl Connection {
     }
 
     /// Returns the options of the two current controllers, with the negotiated parameters
-    /// ([`Terms`](headway_rate::Terms)): that of this endpoint's data, then that of the peer's data. `None` if the CCID
-    /// has no controller.
+    /// ([`Terms`](headway_rate::Terms)): first of the controller of this endpoint's data, then of that of the peer's
+    /// data. `None` if the CCID has no controller.
     #[must_use]
     pub fn controllers(&self) -> [Option<ControllerOptions>; 2] {
         [Side::Local, Side::Remote].map(|side| self.controller(side))
     }
 
-    /// Returns the rate level that the peer announced last. `None` unless the controller of this endpoint's data has
-    /// discrete rates, as `udpm`.
+    /// Returns the discrete rate that the peer announced last, for the controller `udpm` of this endpoint's data.
+    /// `None` for all other controllers, which have no discrete rates.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.forward.scale()

@@ -48,8 +48,8 @@ pub enum Outcome<'a> {
     Ignored(Ignored),
     /// The driver sends this reply: a Reset, or a Response with an Init Cookie. No state is kept.
     Reply(Outgoing<'a>),
-    /// A new connection in RESPOND or OPEN, which handles further packets of this peer. It has
-    /// processed this packet; the delivery describes its data.
+    /// A new connection in RESPOND or OPEN, to which the caller passes further packets of this peer. The connection has
+    /// processed this packet; the [`Delivery`] states what to do with the packet's data.
     Accepted(Box<Connection>, Delivery),
 }
 
@@ -113,8 +113,9 @@ impl Listener {
             && (packet.kind() == PacketType::Request || follows_response(&packet.body) && !cookie(packet).is_empty())
     }
 
-    /// Handles a packet that [contests](Self::is_contested) a connection, like [`Self::handle`]. A Request is answered
-    /// with a cookie, and the connection remains. An accepted connection replaces it.
+    /// Handles a packet that [contests](Self::is_contested) an existing connection, like [`Self::handle`]. A Request is
+    /// answered with an Init Cookie, and the existing connection remains. If a connection is accepted, it replaces the
+    /// existing one.
     pub fn contest(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
         let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
         let peer = &path.peer(Ports::of_receiver(long));

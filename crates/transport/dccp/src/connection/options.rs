@@ -10,7 +10,7 @@ use {
     serde::{Deserialize, Serialize},
 };
 
-/// Options of a connection. Durations default to those of RFC 4340 unless a field states otherwise.
+/// Options of a DCCP connection. In the dialect `rfc`, durations default to those of RFC 4340.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -30,16 +30,18 @@ pub struct ConnectionOptions {
     #[cfg_attr(feature = "schema", serde(skip))]
     pub controllers: Vec<CcidController>,
 
-    /// Initial local Sequence Window, 32 to 2^46 - 1 packets (RFC 4340 section 7.5.2).
+    /// Initial Sequence Window of this endpoint, 32 to 2^46 - 1 packets (RFC 4340 section 7.5.2).
     pub sequence_window: u64,
-    /// Maximum local Sequence Window, in packets. The window grows to five times the number of packets sent in a round
-    /// trip.
+    /// Maximum Sequence Window of this endpoint, from `sequence_window` to 2^46 - 1 packets. The window grows to five
+    /// times the number of packets that this endpoint sends in a round trip.
     pub largest_sequence_window: u64,
-    /// Whether ECN marks can be read on arrival and packets are sent as ECN-capable (RFC 4340 sections 12 and 12.1).
+    /// Whether this endpoint reads ECN marks on arrival and sends packets as ECN-capable (RFC 4340 sections 12 and
+    /// 12.1).
     pub ecn: bool,
     /// Whether to request NDP Counts from the peer (RFC 4340 section 7.7).
     pub ndp_counts: bool,
-    /// Whether to request a Loss Event Rate from a TFRC receiver instead of Loss Intervals (RFC 4342 section 8.4).
+    /// Whether this endpoint, as a sender of data, requests a Loss Event Rate from a TFRC receiver instead of Loss
+    /// Intervals (RFC 4342 section 8.4).
     pub loss_event_rate: bool,
     /// Whether Request and Response carry Timestamps (RFC 4340 section 13.1).
     pub timestamps: bool,
@@ -47,47 +49,50 @@ pub struct ConnectionOptions {
     /// peer put Timestamps on its data (RFC 4340 sections 13.1 and 13.3).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub one_way_delays: bool,
-    /// Checksum coverage of sent data: 0 all, n = 1 to 15 the first 4(n - 1) bytes (RFC 4340 section 9.2).
+    /// Checksum coverage of sent data: 0 covers all, n = 1 to 15 the first 4(n - 1) bytes (RFC 4340 section 9.2). The
+    /// peer's minimum may raise it.
     pub send_coverage: u8,
     /// Minimum checksum coverage of received data, 0 to 15; 0 accepts full coverage only (RFC 4340 section 9.2.1).
     pub minimum_coverage: u8,
-    /// Whether each data packet carries a Data Checksum that the peer must check (RFC 4340 section 9.3).
+    /// Whether each data packet that this endpoint sends has a Data Checksum, which the peer must check (RFC 4340
+    /// section 9.3).
     pub data_checksum: bool,
-    /// Whether the first datagram is sent on the Request or Response (RFC 4340 section 8.1.1).
+    /// Whether this endpoint sends its first datagram on the Request or Response (RFC 4340 section 8.1.1).
     pub handshake_data: bool,
-    /// Whether data on a Request or Response is accepted.
+    /// Whether this endpoint accepts data on a received Request or Response.
     pub accept_handshake_data: bool,
-    /// Time without valid packets after which an open connection is closed, above 0s; absent: never. RFC 4340 has no
-    /// such timer. Without `keep_alive`, applications that may be silent for longer must send something.
+    /// Time without valid packets from the peer after which an open connection is closed, above 0s; absent: never. RFC
+    /// 4340 has no such timer. Without `keep_alive`, an application at the peer that may be silent for longer must send
+    /// something.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub idle_give_up: Option<Duration>,
-    /// Time without valid packets after which a Sync is sent, above 0s and below `idle_give_up`; absent: never. The
-    /// peer answers with a SyncAck (RFC 4340 section 7.5.4). The Sync is repeated after 1 s, 2 s and so on, up to half
-    /// of this time. It keeps middlebox bindings open and detects a vanished peer. One of the two endpoints suffices.
-    /// 15 s or more is recommended (RFC 8085 section 3.5).
+    /// Time without valid packets from the peer after which a Sync is sent, above 0s and below `idle_give_up`; absent:
+    /// never. The peer answers with a SyncAck (RFC 4340 section 7.5.4). The Sync is repeated after 1 s, 2 s and so on,
+    /// up to half of this time. It keeps middlebox bindings open and detects a vanished peer. One of the two endpoints
+    /// suffices. 15 s or more is recommended (RFC 8085 section 3.5).
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub keep_alive: Option<Duration>,
-    /// Maximum wait before an unanswered Change of the Sequence Window is retransmitted, 1ms to 64s, or a round trip if
-    /// that is longer (RFC 4340 section 6.6.3). The wait doubles with each retransmission.
+    /// Maximum wait before an unanswered request to change the Sequence Window (option Change) is retransmitted, 1ms to
+    /// 64s, or a round trip if that is longer (RFC 4340 section 6.6.3). The wait doubles with each retransmission.
     pub longest_change_wait: Duration,
     /// Whether a server closes with Close, and holds TIMEWAIT itself, instead of CloseReq.
     pub server_time_wait: bool,
     /// Maximum number of Syncs per second in answer to invalid packets (RFC 4340 section 7.5.4).
     pub syncs_per_second: u32,
 
-    /// Mean number of data packets per skipped sequence number, 20 or more; 0: none are skipped. A
-    /// peer that acknowledges skipped numbers three times, round trips apart, is reset with code 11
-    /// (RFC 4342 section 9). If numbers are skipped, TFRC receivers must send Loss Intervals, as RFC 4342
-    /// section 6 requires and Linux does not, and packets are sent without ECN, since a receiver can hide
-    /// marks.
+    /// Mean number of data packets per sequence number that this sender skips on purpose, to detect receivers that
+    /// acknowledge packets they did not receive; 20 or more; 0: none are skipped. A connection whose peer acknowledges
+    /// skipped numbers three times, round trips apart, is reset with code 11 (RFC 4342 section 9). If numbers are
+    /// skipped, TFRC receivers must send Loss Intervals, as RFC 4342 section 6 requires and Linux does not, and packets
+    /// are sent without ECN, since a receiver can hide marks.
     pub passed_over_interval: u64,
 
-    /// Rate of the network interface, above 0bps, for controllers that need it.
+    /// Rate of the network interface, above 0bps, for controllers that need it (`spacing-fixed`, `spacing`).
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub line_rate: Option<Rate>,
     /// MTU of the network interface, 576B to 9216B, including the IP header.
     pub mtu: Bytes,
-    /// Whether to start with a small path MTU and search upwards with padded Syncs (RFC 4340 section 14.1).
+    /// Whether to start with a path MTU of 1280 bytes and search upwards with padded Syncs (RFC 4340 section 14.1).
     pub probe_mtu: bool,
 
     /// When a listener answers with an Init Cookie (RFC 4340 section 8.1.4).
@@ -126,30 +131,32 @@ pub struct ConnectionExpert {
     /// Minimum time between two reports of a receiver under CCID 3 or 4, up to 64s; absent: none. If the round trip is
     /// shorter than the gap between packets, RFC 5348 section 6 requires a report for each packet, which adds no
     /// information. The sender must support it: one whose nofeedback timer is four round trips (`nofeedback =
-    /// "four-rtt"`) mistakes thinned reports for lost ones.
+    /// "four-rtt"`) mistakes the missing reports for lost ones.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub report_gap: Option<Duration>,
-    /// Age at which unacknowledged data is acknowledged with an Ack Vector, if the peer uses those,
-    /// 1ms to 64s and at least two round trips; absent: never. A receiver under CCID 3 or 4 reports
-    /// when the next packet arrives, so that the last packets would stay unreported. A sender whose last datagrams have no
-    /// outcome after two round trips, and twice this time, asks for it with three Syncs.
+    /// Age at which received data that no acknowledgement has covered is acknowledged with an Ack Vector, if the peer
+    /// uses those, 1ms to 64s, or two round trips if that is longer; absent: never. A receiver under CCID 3 or 4
+    /// reports when the next packet arrives, so that the last packets would stay unreported. A sender whose last
+    /// datagrams have no outcome after two round trips, and twice this time, asks for it with three Syncs.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub tail_ack: Option<Duration>,
-    /// Size of the headers of IP, and of UDP if used: 20, 28, 40 or 48 bytes.
+    /// Size of the headers below DCCP, IP and UDP if used: 20, 28, 40 or 48 bytes.
     pub lower_headers: Bytes,
     /// Size that a security layer between UDP and DCCP adds to each packet, such as the DTLS record
     /// header and tag: up to 256 bytes.
     pub secure_headers: Bytes,
 }
 
-/// When a listener answers a Request with an Init Cookie instead of keeping a connection in RESPOND.
+/// When a listener answers a Request with an Init Cookie, in which the client stores the state, instead of keeping a
+/// connection in RESPOND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitCookies {
-    /// Init Cookies are never used: with a full backlog, Requests are refused as Too Busy. For clients that do not echo
-    /// cookies (Linux).
+    /// Init Cookies are never used: with a full backlog, Requests are refused with the Reset "Too Busy". For clients
+    /// that do not echo cookies (Linux).
     Never,
-    /// Init Cookies are used when the backlog is full. Until then clients without cookie support are also served.
+    /// Init Cookies are used while the backlog is full. At other times clients that do not support cookies are served,
+    /// too.
     WhenBusy,
     /// Init Cookies are always used: no state is kept before the handshake ends.
     Always,
@@ -339,7 +346,7 @@ impl ConnectionOptions {
     pub(crate) fn row(&self, ccid: Ccid) -> Option<&CcidController> {
         self.controllers.iter().find(|row| row.ccid == ccid)
     }
-    /// Checks that a connection with these options can provide what a controller needs.
+    /// Checks that a connection with these options can provide `need` to a controller.
     ///
     /// # Errors
     ///

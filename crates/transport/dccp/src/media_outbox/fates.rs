@@ -11,16 +11,18 @@ const MAX_GIVEN_UP: usize = 1024;
 /// Maximum number of outcomes kept for polling. One report may settle the 32,384 packets of two Ack Vector options.
 const MAX_FATES: usize = 1 << 16;
 
-/// Outcome of a datagram. Each datagram has one final outcome, reported last: any but [`Sent`](Self::Sent).
+/// Transmission or outcome of a datagram. Each transmission is reported as [`Sent`](Self::Sent). The last report is the
+/// outcome: one of the other variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The datagram was sent in the packet with this number. With `resend` it may be sent again.
     Sent(Seq48),
-    /// The datagram was never sent, or was lost and not sent again.
+    /// The send queue dropped the datagram: it was never sent, or was lost and not sent again.
     Unsent {
         /// Reason for which it was not sent (again).
         cause: SendDrop,
-        /// Estimated lateness on arrival; zero if it could still have arrived on time.
+        /// Estimated time from the expiry of the datagram to its arrival, had it been sent; zero if it could still have
+        /// arrived on time.
         lateness: Duration,
     },
     /// The datagram was received by the peer (RFC 4340 section 11.4), without a report that its data was dropped.
@@ -29,8 +31,8 @@ pub enum Fate {
     /// mostly [`DropCode::RECEIVE_BUFFER`], as the application did not read in time, or
     /// [`DropCode::APPLICATION_NOT_LISTENING`].
     Dropped(DropCode),
-    /// The datagram was missing when three later packets had been received; with `resend`, it was also too late to be
-    /// sent again. A later arrival does not change this.
+    /// The peer reported the datagram missing and three later packets received; with `resend`, it was then too late to
+    /// send it again. A later arrival does not change this.
     Lost,
     /// The datagram was sent, and its outcome is unknown. The peer's reports no longer cover it, the peer sends no Ack
     /// Vectors, or the connection is closed.
@@ -61,7 +63,7 @@ pub enum GivenUp<T> {
 pub struct Pushed<T> {
     /// Number of the datagram, from 0 on.
     pub id: u64,
-    /// Position in its stream, if it was sent and may be sent again.
+    /// Position of the datagram in its stream, the datagrams of its priority, if it was sent and may be sent again.
     pub position: Option<Position>,
     /// Payload that was pushed.
     pub payload: T,

@@ -34,13 +34,13 @@ pub struct MediaHeader {
 /// Error of encoding or decoding a media header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// The buffer or datagram is shorter than a header.
+    /// The buffer or datagram, of this size in bytes, is shorter than a header.
     #[error("{0} bytes are too short for a media header of {len} bytes", len = MediaHeader::LEN)]
     TooShort(usize),
-    /// A reserved bit is set.
+    /// A reserved bit of the first byte, which is the value, is set.
     #[error("the first byte of a media header, {0:#04x}, has reserved bits set")]
     Reserved(u8),
-    /// The kind is unknown.
+    /// The media kind with this number is unknown.
     #[error("the kind {0} in a media header is unknown: expected 0 to 5")]
     UnknownKind(u8),
 }

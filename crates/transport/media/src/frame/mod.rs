@@ -11,7 +11,7 @@ pub use reassembly::{Inserted, Reassembly, ReassemblyOptions};
 
 use headway_units::MediaKind;
 
-/// Frame and position of a packet in it.
+/// Media frame of a packet, and position of the packet in that frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
     /// Frame number, from 0 per flow and [`MediaKind`]; wraps after 2^32 - 1.

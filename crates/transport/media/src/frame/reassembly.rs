@@ -15,10 +15,10 @@ type Window = [u64; (WINDOW / 64) as usize];
 /// Limits of a [`Reassembly`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyOptions {
-    /// Maximum number of incomplete frames; at least 1.
+    /// Maximum number of incomplete frames that are kept; 0 counts as 1.
     pub frames: usize,
-    /// Maximum memory of incomplete frames, in bytes: the sizes passed to [`Reassembly::insert`], plus a slot for each
-    /// packet up to the last one received.
+    /// Maximum memory of incomplete frames, in bytes: the sizes passed to [`Reassembly::insert`], plus in each frame a
+    /// slot for each packet up to the last one received.
     pub bytes: usize,
 }
 
@@ -120,7 +120,7 @@ impl<T> Reassembly<T> {
     }
 
     /// Inserts a packet that is a complete frame ([`Fragment::is_whole`]), without its payload. Returns false if
-    /// [`insert`](Self::insert) would refuse the packet, such as a duplicate.
+    /// [`insert`](Self::insert) would refuse the packet, such as a duplicate. [`take`](Self::take) does not return it.
     #[inline]
     pub fn insert_whole(&mut self, frame: u32) -> bool {
         let completes = self.is_awaited(frame) && (self.open.is_empty() || self.find(frame).is_err());
@@ -136,7 +136,7 @@ impl<T> Reassembly<T> {
         self.complete.drain(..).flatten()
     }
 
-    /// Returns the number of incomplete frames.
+    /// Returns the number of incomplete frames that are kept.
     #[must_use]
     pub fn open_frames(&self) -> usize {
         self.open.len()

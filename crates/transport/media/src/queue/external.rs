@@ -9,22 +9,23 @@ use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Send queue implemented by the program. For the queue of each flow it creates an object that makes the
+/// Send queue implemented by the program. For the send queue of each flow it creates an object that makes the
 /// [decisions](Decisions).
 pub trait ExternalQueue: Debug + Send + Sync {
-    /// Creates the decisions of one queue.
+    /// Creates the object that makes the decisions of the send queue of one flow.
     fn decisions(&self) -> Box<dyn Decisions>;
 }
 
-/// Decisions of an external queue. Indices refer to the slice of [waiting packets](WaitingPacket), in the order of arrival. An
-/// index out of range counts as no decision.
+/// Decisions of an external send queue. Indices refer to the slice of [waiting packets](WaitingPacket), in the order in
+/// which they were enqueued. An index out of range counts as no decision.
 pub trait Decisions: Debug + Send {
-    /// Returns the index of the packet to send next, if any; `travel` is the estimated path delay. May be called at any
-    /// time and repeatedly. Must return the same packet for the same time and waiting packets.
+    /// Returns the index of the packet to send next; `None` to send none. `travel` is the estimated path delay to the
+    /// receiver. May be called at any time and repeatedly. Must return the same packet for the same time and waiting
+    /// packets.
     fn choose(&self, now: Instant, waiting: &[WaitingPacket], travel: Duration) -> Option<usize>;
 
-    /// Returns the indices of waiting packets to drop as useless. Called after a packet was removed to be sent;
-    /// `travel` is the estimated path delay.
+    /// Returns the indices of waiting packets to drop as useless. Called each time after a packet was removed from the
+    /// queue to be sent; `waiting` no longer has it. `travel` is the estimated path delay to the receiver.
     fn discard(&self, now: Instant, waiting: &[WaitingPacket], travel: Duration) -> Vec<usize>;
 
     /// Returns the index of the packet to drop from the full queue for `newcomer`; `None` refuses `newcomer`. `travel`
@@ -38,7 +39,7 @@ pub trait Decisions: Debug + Send {
     ) -> Option<usize>;
 }
 
-/// Waiting packet as seen by [`Decisions`].
+/// Packet that waits in a send queue, as the external [`Decisions`] get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingPacket {
     /// Size of the application's data, without headers.

@@ -68,8 +68,8 @@ impl SendQueueOptions {
         Self::of(&TABLE[0], dialect)
     }
 
-    /// Returns these options with the order and the drops decided by `queue`. The limit and the estimate of the path
-    /// delay are kept. At most 1000 packets wait, for any limit.
+    /// Returns these options with the order and the drops decided by the external `queue`. The limit and the estimate
+    /// of the path delay are kept. At most 1000 packets wait, even if the limit is higher.
     #[must_use]
     pub fn with_external(self, queue: Arc<dyn ExternalQueue>) -> Self {
         let rules = Rules {
@@ -83,7 +83,7 @@ impl SendQueueOptions {
         Self { kind: EXTERNAL, rules, external: Some(Maker(queue)) }
     }
 
-    /// Returns whether messages can have separate [queueing methods](super::QueueMethod). `sure-first` compares all
+    /// Returns whether single messages can have a [queueing method](super::QueueMethod). `sure-first` compares all
     /// waiting messages, and external queues decide for all messages, so both exclude methods.
     #[must_use]
     pub fn accepts_methods(&self) -> bool {

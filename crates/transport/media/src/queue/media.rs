@@ -54,8 +54,8 @@ impl<T> Media<T> {
         Media { payload: change(payload), size, kind, priority, created, expires, fragment, method }
     }
 
-    /// Returns how late the packet would arrive if it were sent now with a path delay of `travel`; zero if on time. An
-    /// arrival at the time of expiry is on time.
+    /// Returns how long after its expiry the packet would arrive if it were sent now with a path delay of `travel`;
+    /// zero if on time. An arrival exactly at the expiry is on time.
     #[must_use]
     pub fn lateness(&self, now: Instant, travel: Duration) -> Duration {
         self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
@@ -69,12 +69,12 @@ impl<T> Media<T> {
     }
 }
 
-/// Information about the queue for a rate controller: the next packet and the amount of waiting data.
+/// Information about a send queue for a rate controller: the next packet and the amount of waiting data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextMedia {
-    /// Data in the next packet.
+    /// Size of the data in the next packet, without headers.
     pub size: Bytes,
-    /// Data in all waiting packets, including the next one.
+    /// Size of the data in all waiting packets, including the next one, without headers.
     pub waiting: Bytes,
     /// Time since the application created the next packet.
     pub age: Duration,
@@ -84,21 +84,22 @@ pub struct NextMedia {
     pub ends_frame: bool,
 }
 
-/// Packet dropped before it was sent.
+/// Packet that the send queue dropped instead of sending it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent<T = ()> {
     /// The packet.
     pub media: Media<T>,
     /// Cause of the drop.
     pub cause: SendDrop,
-    /// Estimated lateness on arrival; zero if it could still have arrived on time.
+    /// Estimated time from the expiry of the packet to its arrival, had it been sent; zero if it could still have
+    /// arrived on time.
     pub lateness: Duration,
 }
 
-/// Packet that was sent and detected lost.
+/// Packet that was sent and that reports show lost: whether it is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost<'a, T = ()> {
-    /// The packet is enqueued again. If the queue refuses it, it is reported as [`Unsent`] next.
+    /// The packet is enqueued again, to be sent again. If the full queue refuses it, it is reported as [`Unsent`] next.
     Returns(&'a Media<T>),
     /// The packet can no longer arrive on time and is not enqueued.
     Late(Media<T>),

@@ -10,12 +10,13 @@ use headway_units::MediaKind;
 /// "The method field is used to select which algorithm will be used" (SFDPS section 4.3). All messages of a flow share
 /// a queue, and each has a method:
 ///
-/// - Its order decides which waiting messages it overtakes when it is enqueued. A message of `fifo` or `ring` overtakes
-///   none.
-/// - Its rule for a full queue decides which message is dropped for it.
-/// - Its rule for late messages decides whether it is sent, dropped or kept when it reaches the head of the queue.
+/// - The order of the method decides which waiting messages the message overtakes when it is enqueued. With `fifo` or
+///   `ring` it overtakes none.
+/// - The rule for a full queue decides which message is dropped when the message does not fit.
+/// - The rule for late messages decides whether the message is sent, dropped or kept if it is late when it reaches the
+///   head of the queue.
 ///
-/// The limit, the estimate of the path delay and the weights of `score` belong to the queue.
+/// The limit, the estimate of the path delay and the weights of `score` are those of the queue for all methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize), serde(try_from = "String", into = "&str"))]
 pub struct QueueMethod {

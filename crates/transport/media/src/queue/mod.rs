@@ -41,8 +41,8 @@ use headway_units::{Bytes, Duration, Instant, SendDrop};
 
 /// Send queue of any kind. Independent of protocol, clock and sockets; polled by a pacer.
 ///
-/// Report round trips as they are measured ([`on_round_trip`](Self::on_round_trip), and
-/// [`set_round_trip`](Self::set_round_trip) if the controller smooths them). Before the first one, only expired
+/// Report each measured round trip ([`on_round_trip`](Self::on_round_trip)), and the controller's smoothed one if there
+/// is one ([`set_round_trip`](Self::set_round_trip)). Before the first one, only expired
 /// packets are late.
 ///
 /// ```
@@ -69,7 +69,7 @@ use headway_units::{Bytes, Duration, Instant, SendDrop};
 ///
 /// // The pacer permits a packet: audio, although it was enqueued second.
 /// assert_eq!(queue.dequeue(at(10), &mut |packet| unsent.push(packet)).unwrap().payload, [8; 160]);
-/// // At 170 ms, half of the round trip is too long: a packet waits, but none is sent.
+/// // At 170 ms the video would arrive at 210 ms, too late: it waits, but is not sent.
 /// let next = queue.next(at(170)).unwrap();
 /// assert_eq!((next.size, next.age), (Bytes::new(500), Duration::from_millis(170)));
 /// assert_eq!(queue.dequeue(at(170), &mut |packet| unsent.push(packet)), None);
@@ -121,8 +121,8 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Enqueues a packet at `now`. If the queue is full, calls `unsent` for each packet that is dropped, which may be
-    /// the new one.
+    /// Enqueues a packet at `now`. If the queue is full, drops packets by its rules, possibly the new one, and calls
+    /// `unsent` for each.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, mut media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
         self.set_method(&mut media);
@@ -184,8 +184,8 @@ impl<T> SendQueue<T> {
         true
     }
 
-    /// Returns information about the packet that would be sent at `now`, or about the first one if all would be
-    /// dropped; `None` if the queue is empty.
+    /// Returns information about the packet that would be sent at `now`, or about the first one if none would be sent;
+    /// `None` if the queue is empty.
     #[inline]
     #[must_use]
     pub fn next(&self, now: Instant) -> Option<NextMedia> {
@@ -271,8 +271,8 @@ impl<T> SendQueue<T> {
         first_sendable(&self.waiting, |media| self.rules.late_of(media), now, self.travel(now))
     }
 
-    /// Records the number under which a [dequeued](Self::dequeue) packet was sent. With `resend`, keeps the packet as
-    /// long as it may be sent again. Numbers increase, with gaps for packets without data.
+    /// Records the packet number under which a [dequeued](Self::dequeue) packet was sent. With the option `resend`,
+    /// keeps the packet as long as it may be sent again. Numbers increase, with gaps for packets without data.
     #[inline]
     pub fn sent(&mut self, number: u64, media: Media<T>) {
         if let Some(outstanding) = &mut self.outstanding {
@@ -288,10 +288,10 @@ impl<T> SendQueue<T> {
         self.outstanding.is_some()
     }
 
-    /// Processes a report of arrivals. A packet that it shows lost is [enqueued](Self::enqueue) again if it can still
-    /// arrive on time. Calls `lost` for each lost packet. Calls `unsent` for each packet that a full queue drops to
-    /// enqueue it, or for the lost packet itself if the queue refuses it. The caller must ensure that no unsent number
-    /// is reported as received.
+    /// Processes a receiver's report of arrivals. A packet that it shows lost is [enqueued](Self::enqueue) again if it
+    /// can still arrive on time. Calls `lost` for each lost packet. Calls `unsent` for each packet that a full queue
+    /// drops to enqueue it, or for the lost packet itself if the queue refuses it. The caller must ensure that no
+    /// unsent number is reported as received.
     pub fn report(
         &mut self,
         now: Instant,
@@ -329,7 +329,8 @@ impl<T> SendQueue<T> {
         self.path.set_round_trip(rtt);
     }
 
-    /// Adds a round-trip sample, for the mean deviation, the minimum, and the mean if the controller sets none.
+    /// Adds a round-trip sample to the mean deviation and the minimum, and to the mean, which is used unless
+    /// [`set_round_trip`](Self::set_round_trip) was called.
     #[inline]
     pub fn on_round_trip(&mut self, sample: Duration) {
         self.path.on_round_trip(sample);
@@ -340,7 +341,7 @@ impl<T> SendQueue<T> {
         self.path.on_one_way_delay(sample);
     }
 
-    /// Returns the estimated path delay of a packet sent now.
+    /// Returns the estimated one-way path delay of a packet sent now.
     #[must_use]
     pub fn travel(&self, now: Instant) -> Duration {
         self.rules.travel.estimate(&self.path, self.rules.rtt_share, now)

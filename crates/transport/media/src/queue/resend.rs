@@ -20,16 +20,16 @@ const NUMDUPACK: usize = 3;
 /// ones.
 const MAX_OUTSTANDING: usize = 2 * 253 * 64;
 
-/// Report about packets with consecutive numbers.
+/// Part of a receiver's report: packets with consecutive numbers, all of them received or all not received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedPackets {
     /// Numbers of the packets, both ends included.
     pub numbers: RangeInclusive<u64>,
-    /// Whether the packets were received.
+    /// Whether all these packets were received; otherwise none of them was.
     pub received: bool,
 }
 
-/// Sent packets that are not yet known to be received or lost, each with the sender's data `P`.
+/// Record of sent packets that are not yet known to be received or lost, each with data `P` of the sender.
 ///
 /// Keeps at most 32,384 packets, the range of two Ack Vector options; reports do not cover older ones.
 #[derive(Debug)]
@@ -86,8 +86,9 @@ impl<P> Outstanding<P> {
         oldest.map(|sent| sent.packet)
     }
 
-    /// Processes a report. Calls `settled` once for each packet whose fate it decides, oldest first. A packet that
-    /// reports no longer cover is kept while `waits` returns true.
+    /// Processes a report. Removes each packet whose fate it decides and calls `settled` for it, oldest first. A packet
+    /// that reports no longer cover, so that its fate is [unknown](ReportedFate::Unknown), is kept while `waits`
+    /// returns true for it.
     pub fn settle(
         &mut self,
         reports: impl IntoIterator<Item = ReportedPackets>,
@@ -128,7 +129,7 @@ impl<P> Outstanding<P> {
         }
     }
 
-    /// Returns whether each packet has its fate.
+    /// Returns whether the fate of each packet is known, so that no packet is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()

@@ -10,7 +10,9 @@ use headway_units::{Bytes, Duration, OptionError, QueueSize, unused_unless};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Rules {
-    /// Maximum number of waiting packets, or maximum bytes of data without headers; at least 1packet or 1B.
+    /// Maximum number of waiting packets, or maximum bytes of data without headers; at least 1packet or 1B. At most
+    /// 1000 packets, or 1048576 with `order = "arrival"`, `full = "refuse"` and `late = "send"`; this also applies to a
+    /// limit in bytes.
     pub limit: QueueSize,
     /// Order in which packets are sent.
     pub order: Order,
@@ -20,20 +22,23 @@ pub struct Rules {
     pub late: Late,
     /// Estimate of the path delay of a packet, which decides whether it would arrive late.
     pub travel: Travel,
-    /// Estimated path delay of a packet, as a fraction of the smoothed round-trip time, 0 to 1. Used with `travel =
+    /// Estimated path delay to the receiver, as a fraction of the smoothed round-trip time, 0 to 1. Used with `travel =
     /// "round-trip"`, and with `"one-way"` before the first measurement.
     pub rtt_share: f64,
-    /// Safety margin of `late = "sure-first"`, in mean deviations of the round trip, 0 to 100.
+    /// Safety margin of `late = "sure-first"`, added to the path delay, in mean deviations of the round-trip time, 0 to
+    /// 100.
     pub margin: f64,
-    /// Delay added to the expiry for each level of priority, with `order = "score"`; at most 1 day.
+    /// Time added to the expiry for each level of priority (1 is one level less urgent than 0), with `order = "score"`;
+    /// at most 1 day.
     pub priority_weight: Duration,
-    /// Delay added to the expiry for each KiB of data, with `order = "score"`; at most 1 day.
+    /// Time added to the expiry for each KiB of data, with `order = "score"`; at most 1 day.
     pub size_weight: Duration,
-    /// Whether a packet that reports show lost is enqueued again, if it can still arrive on time.
+    /// Whether a packet that the receiver's reports show lost is enqueued and sent again, if it can still arrive on
+    /// time.
     pub resend: bool,
-    /// Whether dropping a late packet consumes the permission to send, as in Linux 6.1, where the CCID advances its
-    /// nominal send time before `dccp_write_xmit` removes the packet. Only for `late = "discard"` and
-    /// `"discard-unless-last"`.
+    /// Whether dropping a late packet consumes the controller's permission to send one packet, as in Linux 6.1, where
+    /// the CCID advances its nominal send time before `dccp_write_xmit` removes the packet. Only for `late = "discard"`
+    /// and `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
     /// Queueing methods, by kind of media, of messages that name no method.

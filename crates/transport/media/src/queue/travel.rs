@@ -4,18 +4,19 @@
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Duration, Instant, RoundTripEstimate};
 
-/// Estimate of the path delay of a packet sent now. Zero before the first measurement.
+/// Estimate of the one-way path delay of a packet sent now. Zero before the first measurement. If no packet was sent
+/// for two round trips, the smallest measurement replaces the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Travel {
     /// The estimate is `rtt_share` times the controller's smoothed round-trip time: 0.5 for half of it (SFDPS). With 0,
-    /// a packet is late once it has expired at the sender.
+    /// a packet is late only once it has expired at the sender.
     RoundTrip,
     /// The estimate is the smoothed measured one-way delay, which needs synchronized clocks; before the first
     /// measurement it is that of `round-trip`.
     OneWay,
-    /// The estimate is the round-trip time minus half of the smallest one measured. It assumes that all queueing is on
-    /// the forward path, and needs no synchronized clocks.
+    /// The estimate is the smoothed round-trip time minus half of the smallest one measured. It assumes that all
+    /// queueing is on the path to the receiver, and needs no synchronized clocks.
     Forward,
 }
 

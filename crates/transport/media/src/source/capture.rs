@@ -27,15 +27,15 @@ use std::str::FromStr;
 pub struct CaptureOptions {
     /// Path of the capture file, in pcap or pcapng format.
     pub file: String,
-    /// Sender of the datagrams that are used; absent: any sender. If `to` is absent, too, the capture must have a
-    /// single sender.
+    /// Sender of the captured datagrams that the source sends; absent: any sender. If `to` is absent, too, the capture
+    /// must have a single sender.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub from: Option<Host>,
-    /// Receiver of the datagrams that are used; absent: any receiver. If `from` is absent, too, the capture must have a
-    /// single sender.
+    /// Receiver of the captured datagrams that the source sends; absent: any receiver. If `from` is absent, too, the
+    /// capture must have a single sender.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub to: Option<Host>,
-    /// Rules that assign media kinds; the first matching rule applies.
+    /// Rules that assign media kinds to datagrams; the first rule that matches a datagram applies to it.
     pub kinds: Vec<KindRule>,
     /// Media kind of datagrams that no rule matches.
     pub media: MediaKind,
@@ -60,7 +60,7 @@ pub struct CaptureOptions {
     pub data_priority: u8,
 }
 
-/// Rule that assigns a media kind to datagrams. All given conditions must hold.
+/// Rule that assigns a media kind to datagrams. It matches a datagram if all given conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct KindRule {
@@ -70,10 +70,10 @@ pub struct KindRule {
     /// UDP port of the sender or of the receiver that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub port: Option<u16>,
-    /// Smallest UDP payload that the rule matches.
+    /// Smallest size of the UDP payload that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub min_size: Option<Bytes>,
-    /// Largest UDP payload that the rule matches.
+    /// Largest size of the UDP payload that the rule matches.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_size: Option<Bytes>,
     /// Media kind of the datagrams that match.

@@ -40,10 +40,11 @@ pub struct CbrOptions {
     pub random_start: bool,
     /// Whether each interval varies uniformly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
-    /// Whether times of writes are compared with the stop and with changes as the floating-point sum of start and
-    /// intervals (ns-2). A write due exactly at the stop is then sent if rounding makes its sum smaller.
+    /// Whether the time of a write that is compared with the stop of the flow and with `changes` is the floating-point
+    /// sum of the start and all intervals, as in ns-2. A write due exactly at the stop is then sent if rounding makes
+    /// its sum smaller.
     pub stop_by_sum: bool,
-    /// Changes of the rate, in increasing order of time from the start of the run.
+    /// Changes of the bit rate during the run, in increasing order of time.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub changes: Vec<Change>,
     /// Number of writes, at least 1 (ns-2 `maxpkts_`); absent: without limit.
@@ -204,7 +205,7 @@ impl CbrOptions {
     }
 }
 
-/// State of a constant bit rate source.
+/// State of the source `cbr`, a constant bit rate.
 #[derive(Debug)]
 pub struct Cbr {
     size: WriteSize,

@@ -23,7 +23,7 @@ use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, R
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ConferenceOptions {
-    /// Whether sizes count packets on the wire or application data.
+    /// Whether all sizes of these options are those of packets on the wire or of application data.
     pub sizes: Sizes,
     /// Size of an audio packet, 1B to 16MiB.
     pub audio_size: Bytes,
@@ -31,7 +31,7 @@ pub struct ConferenceOptions {
     pub audio_interval: Duration,
     /// Priority of audio; 0 is the most urgent.
     pub audio_priority: u8,
-    /// Whether no audio is sent during pauses of the speaker.
+    /// Whether no audio is sent during pauses of the speaker, whose speech alternates between talkspurts and pauses.
     pub silence_suppression: bool,
     /// Mean of the exponential length of talkspurts, at least `audio_interval`. Used with `silence_suppression`.
     pub mean_talkspurt: Duration,
@@ -47,12 +47,12 @@ pub struct ConferenceOptions {
     pub still_mean: Bytes,
     /// Standard deviation of the size of a frame without motion.
     pub still_deviation: Bytes,
-    /// Lengths of the repeating phases of the video, alternately with and without motion; at most 1000. The first has
-    /// motion.
+    /// Lengths of the repeating phases of the video, alternately with and without motion; at most 1000 phases. The
+    /// first has motion.
     pub pattern: Vec<Duration>,
     /// Minimum size of a video frame, 1B to 16MiB.
     pub smallest_frame: Bytes,
-    /// Handling of drawn sizes below `smallest_frame`.
+    /// Handling of random frame sizes below `smallest_frame`.
     pub smaller_frames: SmallerFrames,
     /// Maximum size of a video packet, 1B to 16MiB.
     pub video_packet: Bytes,
@@ -64,11 +64,11 @@ pub struct ConferenceOptions {
     pub lifetime: Option<Duration>,
     /// Whether audio and video each start after a random part of their interval.
     pub random_start: bool,
-    /// Whether the pattern starts at a random position.
+    /// Whether `pattern`, the phases with and without motion, starts at a random position.
     pub random_pattern: bool,
 }
 
-/// Handling of drawn frame sizes that are too small. The normal distribution has a tail below zero.
+/// Handling of random frame sizes that are too small. They are normally distributed, so that some would be below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SmallerFrames {
@@ -214,7 +214,7 @@ impl headway_units::Options for ConferenceOptions {
     }
 }
 
-/// State of a video call.
+/// State of the source `conference`, a video call.
 #[derive(Debug)]
 pub struct Conference {
     options: ConferenceOptions,

@@ -18,12 +18,12 @@ pub struct Context {
     pub trace: Option<Arc<Trace>>,
 }
 
-/// State of the transport that a source follows.
+/// State of the transport, for a source that follows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransportState {
     /// Data rate that the rate controller recommends to an encoder; `None` if it is unlimited or not known.
     pub target_rate: Option<Rate>,
-    /// Data in the send queue, without headers.
+    /// Size of the data in the send queue of the transport, without headers.
     pub waiting: Bytes,
 }
 

@@ -53,11 +53,13 @@ pub struct EncoderOptions {
     /// Mean time between captured frames, 1us to 10s (RFC 8593 `t0`). The mean size of a frame, `min_rate` or `max_rate`
     /// times this interval, is 10B to 1MB.
     pub frame_interval: Duration,
-    /// Time after a change of the rate during which requests are ignored, at most 100s (RFC 8593 `tau_v`).
+    /// Time after the start and after each change of the encoder's rate during which it ignores other target rates of
+    /// its transport, at most 100s (RFC 8593 `tau_v`).
     pub reaction: Duration,
-    /// Relative change of the rate above which a burst follows, at least 0.
+    /// Relative change of the encoder's rate above which a burst of frames with a large first frame follows, at least
+    /// 0.
     pub burst_change: f64,
-    /// Number of frames of a burst, 2 to 1000, or 0 for no bursts (RFC 8593 `K_d`).
+    /// Number of frames of a burst after a change of the rate, 2 to 1000, or 0 for no bursts (RFC 8593 `K_d`).
     pub burst_frames: u32,
     /// Size of the first frame of a burst, 10B to 1MB (RFC 8593 `K_B`). It is limited so that the other frames of the
     /// burst have at least 0.2 of the mean size.
@@ -74,8 +76,8 @@ pub struct EncoderOptions {
     /// Size of a key frame, relative to the mean size, 1 to 100. It is limited so that the other frames have at least
     /// 0.2 of the mean size.
     pub key_factor: f64,
-    /// Amount of data in the transport's send queue above which a captured frame is skipped, as the time that sending
-    /// it at the encoder's rate takes, at least 1ns; absent: no frame is skipped.
+    /// Amount of data in the send queue above which a captured frame is skipped, stated as the time in which the
+    /// encoder, at its current rate, produces that amount; at least 1ns. Absent: no frame is skipped.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub skip_above: Option<Duration>,
     /// Pauses without frames, each from its start to its end after the start of the flow, in order.
@@ -93,8 +95,8 @@ pub struct EncoderOptions {
     /// encoding of the same pictures at another rate. Absent: sizes are random.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub file: Option<String>,
-    /// Frame from which a trace repeats, from 0 (RFC 8593 `SkipFrames`). Above 0, the large first frame is
-    /// not repeated.
+    /// Number of the frame, from 0, from which the trace repeats after its end (RFC 8593 `SkipFrames`). With a number
+    /// above 0 the first frame, which is large, is not repeated.
     pub loop_from: u32,
 }
 

@@ -73,7 +73,7 @@ impl headway_units::Options for EncodingsOptions {
     }
 }
 
-/// State of a source with several encodings.
+/// State of the source `encodings`.
 #[derive(Debug)]
 pub struct Encodings {
     options: EncodingsOptions,

@@ -27,7 +27,7 @@ impl headway_units::Options for FtpOptions {
     }
 }
 
-/// State of a file transfer.
+/// State of the source `ftp`, a file transfer.
 #[derive(Debug)]
 pub struct Ftp {
     segments: Option<u64>,

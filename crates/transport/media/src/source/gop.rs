@@ -26,8 +26,8 @@ use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, R
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct GopOptions {
-    /// Frame types of a GOP in presentation order, one letter each: `I`, then any of `I`, `P` and `B`; at most 1000
-    /// frames.
+    /// Frame types of a group of pictures (GOP) in presentation order, one letter each: `I`, then any of `I`, `P` and
+    /// `B`; at most 1000 frames.
     pub pattern: String,
     /// Time between frames, at least 1ns.
     pub frame_interval: Duration,
@@ -54,8 +54,8 @@ pub struct GopOptions {
     /// limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
-    /// Whether the first frame is delayed by a random part of a GOP, so that the I frames of many flows do not
-    /// coincide.
+    /// Whether the first frame is delayed by a random part of the duration of a GOP (group of pictures), so that the I
+    /// frames of many flows do not coincide.
     pub random_start: bool,
 }
 
@@ -184,7 +184,7 @@ impl headway_units::Options for GopOptions {
     }
 }
 
-/// State of a GOP source.
+/// State of the source `gop`, video of I, P and B frames.
 #[derive(Debug)]
 pub struct Gop {
     /// GOP in coding order: its I frame, the B frames presented before it, and so on.

@@ -111,7 +111,7 @@ impl Source {
         each!(self, source => source.poll_timeout())
     }
 
-    /// Returns the constant time between writes in seconds, if there is one. More precise than nanoseconds.
+    /// Returns the time between writes in seconds, not rounded to nanoseconds; `None` unless it is constant.
     #[must_use]
     pub fn interval_s(&self) -> Option<f64> {
         match self {
@@ -131,7 +131,7 @@ impl Source {
         }
     }
 
-    /// Returns whether the scenario lists the times of the writes.
+    /// Returns whether the scenario lists the times of all writes.
     #[must_use]
     pub fn has_listed_times(&self) -> bool {
         matches!(self, Self::Sessions(sessions) if sessions.has_listed_times())
@@ -143,7 +143,7 @@ impl Source {
         each!(self, source => source.poll(now))
     }
 
-    /// Notifies a source that follows its transport of the state of the transport. Other sources do not call `state`.
+    /// Passes the state of the transport to a source that follows it. For other sources `state` is not called.
     #[inline]
     pub fn follow(&mut self, state: impl FnOnce() -> TransportState) {
         match self {
@@ -153,7 +153,8 @@ impl Source {
         }
     }
 
-    /// Returns the data that a window-driven transport may take from the start of the flow on.
+    /// Returns the data that a transport that paces itself (TCP) may take from the source without polling it, from the
+    /// start of the flow on.
     #[must_use]
     pub const fn backlog(&self) -> Backlog {
         match self {
@@ -187,7 +188,7 @@ impl SourceOptions {
         }
     }
 
-    /// Returns the time after which a write is useless to the receiver; `None` without limit.
+    /// Returns the time after which a write is useless to the receiver, counted from the write; `None` without limit.
     #[must_use]
     pub fn lifetime(&self) -> Option<Duration> {
         match self {
@@ -204,7 +205,8 @@ impl SourceOptions {
         }
     }
 
-    /// Returns the media kinds that a flow contains; empty if there is one kind only, or with a file.
+    /// Returns the media kinds that a flow from this source contains; empty if there is one kind only, or if a file
+    /// determines them.
     #[must_use]
     pub const fn media_kinds(&self) -> &'static [MediaKind] {
         match self {
@@ -220,7 +222,7 @@ impl SourceOptions {
         matches!(self, Self::Sessions(_) | Self::Pages(_))
     }
 
-    /// Returns whether the source selects its rate by that of its transport, which must have one.
+    /// Returns whether the source selects its rate by the target rate of its transport, which must have one.
     #[must_use]
     pub const fn follows_rate(&self) -> bool {
         matches!(self, Self::Encoder(_) | Self::Encodings(_))
@@ -245,8 +247,8 @@ impl SourceOptions {
         }
     }
 
-    /// Returns a number of writes that is rarely exceeded in `length`, so that a caller can reject an excessive run.
-    /// Zero for a backlog, and for a file without its `trace`.
+    /// Returns a number of writes that is rarely exceeded in a run of `length`, so that a caller can reject an
+    /// excessive run. Zero for sources without writes (`ftp`), and for a file without its `trace`.
     #[must_use]
     pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
         match self {

@@ -85,9 +85,9 @@ macro_rules! on_off_options {
             /// Size of a write without headers, 1B to 16MiB.
             #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub payload: Option<headway_units::Bytes>,
-            /// Mean length of a burst, at least 1ns (ns-2 `burst_time_`).
+            /// Mean duration of a burst, at least 1ns (ns-2 `burst_time_`).
             pub burst_time: headway_units::Duration,
-            /// Mean length of a silence (ns-2 `idle_time_`).
+            /// Mean duration of a silence between two bursts (ns-2 `idle_time_`).
             pub idle_time: headway_units::Duration,
             $($(#[$key_about])* pub $key: $Type,)*
             /// Kind of media.
@@ -124,7 +124,7 @@ macro_rules! on_off_options {
 }
 pub(super) use on_off_options;
 
-/// State of an on-off source.
+/// State of the sources `exponential` and `pareto`, which alternate between bursts and silences.
 #[derive(Debug)]
 pub struct OnOff {
     size: WriteSize,

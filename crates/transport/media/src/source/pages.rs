@@ -31,12 +31,15 @@ pub struct PagesOptions {
     /// Number of users who read page after page, 1 to 10000; absent: 1. Cannot be combined with `arrivals`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub users: Option<u32>,
-    /// Arrivals of pages, independent of earlier pages; absent: each user reads one page after another.
+    /// Times at which pages are requested, independent of earlier pages; absent: each of `users` reads one page after
+    /// another.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
-    /// Mean of the exponential time from the completion of a page to the user's next request, at least 1us.
+    /// Mean of the exponentially distributed time from the completion of a page to the user's request of the next page,
+    /// at least 1us. Unused with `arrivals`.
     pub reading_time: Duration,
-    /// Mean of the exponential time from the arrival of the main object to the requests of embedded objects.
+    /// Mean of the exponentially distributed time from the arrival of a page's main object to the requests of its
+    /// embedded objects.
     pub parsing_time: Duration,
     /// Sizes of the main objects of pages.
     pub main: SessionSizes,
@@ -46,7 +49,7 @@ pub struct PagesOptions {
     pub objects: ObjectCounts,
     /// Maximum number of parallel transfers of a page, 1 to 1000.
     pub connections: u32,
-    /// Maximum number of pages, at least 1; absent: without limit.
+    /// Maximum number of pages of the flow, at least 1; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub most: Option<u64>,
 }
@@ -91,7 +94,8 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     deserializer.deserialize_u32(Objects)
 }
 
-/// Distribution min(X, maximum) - minimum, rounded to whole numbers, where P(X > x) = (minimum/x)^shape.
+/// Truncated Pareto distribution of the number of embedded objects: min(X, maximum) - minimum, rounded to a whole
+/// number, where P(X > x) = (minimum/x)^shape.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
@@ -283,7 +287,7 @@ enum Due {
     Object(u64),
 }
 
-/// State of a source of pages, with one write per object.
+/// State of the source `pages`, with one write per object of a page.
 #[derive(Debug)]
 pub struct Pages {
     options: PagesOptions,
@@ -421,8 +425,8 @@ impl Pages {
         Some(size)
     }
 
-    /// Handles the end of the transfer of the write with number `write`, counted from 0. `refused` means that the
-    /// transport refused it; otherwise it is complete. May change the result of `poll_timeout`.
+    /// Handles the end of the transfer of the write with number `write`, counted from 0. `refused`: true if the
+    /// transport refused the transfer, false if it is complete. May change the result of `poll_timeout`.
     pub fn ended(&mut self, now: Instant, write: u64, refused: bool) {
         let Some(number) = self.objects.remove(&write) else { return };
         let Some(page) = self.pages.get_mut(&number) else { return };
@@ -447,7 +451,7 @@ impl Pages {
         }
     }
 
-    /// Returns the events since the last call.
+    /// Returns the events of pages since the last call.
     pub fn events(&mut self) -> impl Iterator<Item = PageEvent> {
         self.events.drain(..)
     }

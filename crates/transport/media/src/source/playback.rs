@@ -18,8 +18,8 @@ pub struct TraceOptions {
     /// longest stream.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
-    /// Streams that are sent. Other streams are skipped, but their time passes, so that two flows with the same file
-    /// stay synchronized.
+    /// Streams of the file that are sent. The times of frames do not depend on this choice, so that two flows with the
+    /// same file stay synchronized.
     pub streams: Streams,
     /// Time between frames of a trace without times (raw H.264), from 1ns to 1000s. Absent for other traces.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -42,7 +42,7 @@ pub struct TraceOptions {
     pub data_priority: u8,
 }
 
-/// Selection of streams.
+/// Selection of the streams of a trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Streams {
@@ -144,7 +144,8 @@ impl headway_units::Options for TraceOptions {
     }
 }
 
-/// State of the playback of a trace. The first frame of the trace is due when the source starts.
+/// State of the source `trace`, which plays back a trace file. The first frame of the trace is due when the source
+/// starts.
 #[derive(Debug)]
 pub struct Playback {
     trace: Arc<Trace>,

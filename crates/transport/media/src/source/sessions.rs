@@ -17,10 +17,10 @@ const MIN_GAP: Duration = Duration::from_micros(1);
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SessionsOptions {
-    /// Arrivals of sessions. Required.
+    /// Times at which sessions start. Required.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
-    /// Sizes of sessions. Required.
+    /// Sizes of sessions, each the data of one transfer. Required.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sizes: Option<SessionSizes>,
     /// Maximum number of sessions, at least 1; absent: without limit.
@@ -41,7 +41,7 @@ pub enum Arrivals {
     Poisson(Duration),
     /// Periodic arrivals with this interval, the first at the start of the flow; at least 1us.
     Every(Duration),
-    /// Arrivals at these times after the start of the flow, in non-decreasing order.
+    /// Arrivals at these times after the start of the flow; no time is before the one listed before it.
     At(Vec<Duration>),
 }
 
@@ -169,7 +169,7 @@ impl ArrivalTimes {
     }
 }
 
-/// State of a source of sessions, with one write per session.
+/// State of the source `sessions`, with one write per session.
 #[derive(Debug)]
 pub struct Sessions {
     arrival_times: ArrivalTimes,

@@ -45,7 +45,8 @@ pub struct ParetoSizes {
     pub shape: f64,
 }
 
-/// Lognormal distribution. Draws outside the limits are repeated, which changes the mean and the deviation.
+/// Lognormal distribution of a size. A random value outside of `minimum` and `maximum` is drawn again, which changes
+/// the mean and the deviation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct LognormalSizes {

@@ -46,7 +46,7 @@ impl headway_units::Options for TelnetOptions {
     }
 }
 
-/// State of a source of keystrokes.
+/// State of the source `telnet`, a Poisson stream of keystrokes.
 #[derive(Debug)]
 pub struct Telnet {
     size: WriteSize,

@@ -26,7 +26,7 @@ use headway_units::{Bytes, Duration, MediaKind};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Parsed media trace.
+/// Parsed media trace: the encoded frames of a recording, with their sizes and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     frames: Vec<Frame>,
@@ -53,7 +53,7 @@ pub struct Frame {
 pub struct TraceError {
     /// Line number, from 1; `None` for the whole text.
     pub line: Option<u64>,
-    /// Problem at this place.
+    /// Problem in this line.
     pub problem: TraceProblem,
 }
 

@@ -24,7 +24,7 @@ struct Newest {
     sent: Option<Instant>,
 }
 
-/// Report to be sent now.
+/// Report to be sent to the data sender now.
 #[derive(Clone, Copy, Debug)]
 pub struct Due<'a> {
     /// Greatest packet number received.
@@ -44,7 +44,7 @@ impl<R> Default for Inbound<R> {
 }
 
 impl<R: ReceiverHalf> Inbound<R> {
-    /// Starts the receiver half of a controller.
+    /// Starts the receiver half of a controller, which replaces a running one.
     pub fn start(&mut self, controller: R) {
         self.log = (controller.report_form() == ReportForm::Timed).then(Box::default);
         self.controller = Some(controller);
@@ -91,7 +91,8 @@ impl<R: ReceiverHalf> Inbound<R> {
     pub fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         self.controller.as_mut()?.poll_loss_classification()
     }
-    /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio); 0 means no ratio.
+    /// Sets the number of data packets per acknowledgement that the data sender requests (Ack Ratio); 0: it requests
+    /// none.
     pub fn set_ack_ratio(&mut self, packets: u16) {
         if self.ack_ratio.replace(packets) != Some(packets)
             && let Some(controller) = &mut self.controller
@@ -99,7 +100,7 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.set_ack_ratio(packets);
         }
     }
-    /// Handles a change of the context that the controller started with.
+    /// Passes a changed context to the running controller: see [`ReceiverHalf::on_change`].
     pub fn on_change(&mut self, context: &ReceiverContext) {
         if let Some(controller) = &mut self.controller {
             controller.on_change(context);

@@ -28,7 +28,8 @@ impl Entry {
 /// Initial number of entries, small because many connections send little.
 const INITIAL_ENTRIES: usize = 16;
 
-/// Record of the newest packets sent, up to the number of packets to which an acknowledgement number can refer.
+/// Record of the newest packets sent, at most about as many as DCCP's Sequence Window, to which acknowledgements can
+/// refer.
 #[derive(Clone, Debug)]
 pub struct SentPackets {
     ring: Vec<Entry>,
@@ -50,7 +51,7 @@ impl SentPackets {
         usize::try_from(window).unwrap_or(MAX_ENTRIES).clamp(64, MAX_ENTRIES).next_power_of_two()
     }
 
-    /// Extends the capacity to a wider window and keeps all entries.
+    /// Extends the record to the last `window` packets, if that is more than before, and keeps all entries.
     pub fn widen(&mut self, window: u64) {
         self.max_entries = self.max_entries.max(Self::len(window));
     }
@@ -69,8 +70,8 @@ impl SentPackets {
         number as usize & (self.ring.len() - 1)
     }
 
-    /// Records a packet sent at `at` with `data` bytes of data and returns its number. `prompt` is whether the receiver
-    /// acknowledges it immediately.
+    /// Records a packet sent at `at` with `data` bytes of data and returns its number, counted from 0. `prompt` is
+    /// whether the receiver acknowledges it immediately.
     #[inline]
     pub fn push(&mut self, at: Instant, data: Bytes, prompt: bool) -> u64 {
         let number = self.next;
@@ -84,7 +85,7 @@ impl SentPackets {
         number
     }
 
-    /// Returns the number of the next packet.
+    /// Returns the number that the next packet sent will get.
     #[must_use]
     pub const fn upcoming(&self) -> u64 {
         self.next
@@ -160,8 +161,8 @@ impl SentPackets {
         Bytes::new(bytes)
     }
 
-    /// Records that the receiver dropped packet `number` in its buffer. Returns whether this is new; false if the
-    /// packet is not recorded.
+    /// Records that the receiver dropped packet `number` because its buffer was full. Returns whether this was not
+    /// recorded before; false if the packet is not recorded.
     pub fn drop_in_buffer(&mut self, number: u64) -> bool {
         let place = self.place(number);
         self.find(number).is_some() && !std::mem::replace(&mut self.ring[place].dropped, true)

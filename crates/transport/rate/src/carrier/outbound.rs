@@ -49,16 +49,17 @@ struct PendingSignals {
     receive_buffer_drops: u64,
 }
 
-/// Timing information of an acknowledgement.
+/// Acknowledged packet number, and the holding time or echo from which the round-trip time is measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acknowledged {
     /// Acknowledged packet number.
     pub number: u64,
-    /// Time for which the receiver held the acknowledgement, as reported by it.
+    /// Time from the arrival of the packet at the receiver to its acknowledgement, as the receiver reports it.
     pub held: Option<Duration>,
-    /// Whether the acknowledgement was sent immediately without reporting how long it was held.
+    /// Whether the receiver sent the acknowledgement immediately, and therefore does not report how long it was held.
     pub at_once: bool,
-    /// Age of the local timestamp that the acknowledgement echoes, and the time for which the receiver held it.
+    /// Age of the local timestamp that the acknowledgement echoes, and the time from its arrival at the receiver to the
+    /// echo.
     pub echoed: Option<(Duration, Duration)>,
     /// Whether the holding time that the receiver reports is untrusted. It then counts as at most half of the time
     /// since the packet was sent.
@@ -91,7 +92,7 @@ impl<S: SenderHalf> Outbound<S> {
         }
     }
 
-    /// Starts the sender half of a controller with the next packet.
+    /// Starts the sender half of a controller, which controls packets from the next one on.
     pub fn start(&mut self, controller: S) {
         self.controller = Some(controller);
         self.pacing = Pacing::NONE;
@@ -100,12 +101,14 @@ impl<S: SenderHalf> Outbound<S> {
     pub fn stop(&mut self) {
         self.controller = None;
     }
-    /// Returns the running controller; `None` before [`start`](Self::start) and after [`stop`](Self::stop).
+    /// Returns the sender half of the running controller; `None` before [`start`](Self::start) and after
+    /// [`stop`](Self::stop).
     #[must_use]
     pub const fn controller(&self) -> Option<&S> {
         self.controller.as_ref()
     }
-    /// Returns the running controller; `None` before [`start`](Self::start) and after [`stop`](Self::stop).
+    /// Returns the sender half of the running controller; `None` before [`start`](Self::start) and after
+    /// [`stop`](Self::stop).
     pub const fn controller_mut(&mut self) -> Option<&mut S> {
         self.controller.as_mut()
     }
@@ -118,7 +121,7 @@ impl<S: SenderHalf> Outbound<S> {
     pub const fn ledger_mut(&mut self) -> &mut SentPackets {
         &mut self.ledger
     }
-    /// Returns the number of the next packet.
+    /// Returns the number that the next packet sent will get.
     #[must_use]
     pub const fn upcoming(&self) -> u64 {
         self.ledger.upcoming()
@@ -146,7 +149,7 @@ impl<S: SenderHalf> Outbound<S> {
         next.is_some()
     }
 
-    /// Returns whether [`may_send`](Self::may_send) without a packet would change nothing.
+    /// Returns whether calling [`may_send`](Self::may_send) without a waiting packet would change nothing.
     #[must_use]
     #[inline]
     pub fn is_idle(&self) -> bool {
@@ -246,7 +249,8 @@ impl<S: SenderHalf> Outbound<S> {
         self.smoothed
     }
 
-    /// Adds a number of acknowledgements that were lost or marked, for the next report to the controller.
+    /// Adds a number of acknowledgements that were lost or marked, for the next report that is passed to the
+    /// controller.
     pub const fn on_lost_acks(&mut self, acks: u64) {
         self.pending.lost_acks = self.pending.lost_acks.saturating_add(acks);
     }
@@ -302,7 +306,8 @@ impl<S: SenderHalf> Outbound<S> {
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// Returns when the waiting packet may be sent, if the controller has set a time.
+    /// Returns when the waiting packet may be sent, if the controller has set a time for it; `None` if no packet waits
+    /// or the controller waits for another event.
     #[must_use]
     pub fn permitted(&self) -> Option<Instant> {
         (!self.pacing.empty).then_some(self.pacing.at)
@@ -314,13 +319,13 @@ impl<S: SenderHalf> Outbound<S> {
         self.controller.as_ref().map(SenderHalf::status)
     }
 
-    /// Returns the rate at which the controller paces packets, if it does.
+    /// Returns the rate at which the controller paces packets; `None` if it sets none or no controller runs.
     #[must_use]
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.controller.as_ref().and_then(SenderHalf::pacing_rate)
     }
 
-    /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
+    /// Returns the discrete rate that the receiver announced last; `None` unless the controller has discrete rates, as
     /// `udpm`.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {

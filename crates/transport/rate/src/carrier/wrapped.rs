@@ -1,6 +1,6 @@
 //! Clocks with 32 bits on the wire.
 
-/// Extension of a 32-bit counter to 64 bits, by the value nearest to the last one.
+/// Extension of a 32-bit counter that wraps to 64 bits, by the value nearest to the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wrapped(Option<u64>);
 

@@ -12,9 +12,10 @@ use std::fmt;
 pub enum Need {
     /// Receiver half: the sending time of each packet, by the sender's clock ([`Timing::sent`](crate::Timing::sent)).
     SenderClock,
-    /// Receiver half: the sender's round-trip time on each packet ([`Received::rtt`](crate::Received::rtt)).
+    /// Receiver half: the round-trip time that the sender has measured, on each packet
+    /// ([`Received::rtt`](crate::Received::rtt)).
     RoundTrip,
-    /// Receiver half: the packets lost on the channel
+    /// Receiver half: the packets lost on the channel and not in a queue
     /// ([`ReceiverHalf::on_channel_loss`](crate::ReceiverHalf::on_channel_loss)), which only a simulator knows.
     ChannelLosses,
     /// Sender half: the rate of the sender's interface ([`SenderContext::line_rate`]).
@@ -35,7 +36,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// Context that a sender half starts with.
+/// Context that the sender half of a controller starts with.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SenderContext {
@@ -72,13 +73,13 @@ impl SenderContext {
     }
 }
 
-/// Context that a receiver half starts with.
+/// Context that the receiver half of a controller starts with.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReceiverContext {
     /// Start time.
     pub now: Instant,
-    /// Data of a full packet, without headers.
+    /// Size of the data in a full packet, without headers.
     pub packet_size: Bytes,
     /// Number of the packet that the receiver expects next; above 0 if packets of a handshake used some numbers.
     pub upcoming: u64,

@@ -15,7 +15,7 @@ pub use sending::{CongestionEvents, Next, Permit, Scale, Sending, Stamp, Status}
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::{Instant, Rate};
 
-/// Sender half of a controller.
+/// Sender half of a controller: decides when data may be sent.
 ///
 /// After each call that may change the state, call [`poll_send`](Self::poll_send) while data waits and the result is
 /// [`Permit::Now`], then [`poll_timeout`](Self::poll_timeout).
@@ -23,7 +23,7 @@ pub trait SenderHalf {
     /// Requirements on the carrier: the connection or simulator agent that drives the half.
     const NEEDS: &'static [Need] = &[];
 
-    /// Returns whether a data packet may be sent at `now`.
+    /// Returns whether the data packet `next` may be sent at `now`, or when.
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit;
 
     /// Handles a packet that is sent now and returns its header fields. Also called for packets without data if they
@@ -38,12 +38,13 @@ pub trait SenderHalf {
     fn on_application_limited(&mut self, _now: Instant) {}
 
     /// Returns whether [`on_application_limited`](Self::on_application_limited) would change nothing, because no packet
-    /// was sent since its last call. A caller without data then need not call [`poll_send`](Self::poll_send) either.
+    /// was sent since its last call. A caller without data to send then need not call [`poll_send`](Self::poll_send)
+    /// either.
     fn is_application_limited(&self) -> bool {
         false
     }
 
-    /// Handles a received report.
+    /// Handles a received report of the receiver half.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 
     /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
@@ -74,14 +75,14 @@ pub trait SenderHalf {
         CongestionEvents::default()
     }
 
-    /// Returns the rate level that the receiver announced last; `None` unless the controller has discrete rates, as
+    /// Returns the discrete rate that the receiver announced last; `None` unless the controller has discrete rates, as
     /// `udpm`.
     fn scale(&self) -> Option<Scale> {
         None
     }
 }
 
-/// Receiver half of a controller.
+/// Receiver half of a controller: decides when what is reported to the sender half about the arrival of data.
 pub trait ReceiverHalf {
     /// Form of the reports, which determines what the carrier records and how reports are encoded.
     const REPORTS: ReportForm = ReportForm::Nothing;
@@ -93,7 +94,7 @@ pub trait ReceiverHalf {
         Self::REPORTS
     }
 
-    /// Handles a packet that has arrived. Called once per packet, possibly out of order, also without data.
+    /// Handles a packet that has arrived, with or without data. Called once per packet, possibly out of order.
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
     /// Handles a received packet whose data turned out to be corrupt, which counts as marked (Drop Codes 3 to 7, RFC
@@ -101,10 +102,12 @@ pub trait ReceiverHalf {
     /// sender.
     fn on_corrupt(&mut self, _now: Instant, _number: u64) {}
 
-    /// Handles the loss of a packet on the channel, not in a queue. Requires [`Need::ChannelLosses`].
+    /// Handles the loss of a packet on the channel, not in a queue, which a simulator reports. Requires
+    /// [`Need::ChannelLosses`].
     fn on_channel_loss(&mut self, _number: u64) {}
 
-    /// Returns the next classification of a loss, oldest first, for a controller with a loss filter.
+    /// Returns the next classification of a loss as congestion or not, oldest first, for a controller with a loss
+    /// filter.
     fn poll_loss_classification(&mut self) -> Option<LossClassification> {
         None
     }
@@ -125,6 +128,6 @@ pub trait ReceiverHalf {
     /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio, RFC 4340 section 11.3).
     fn set_ack_ratio(&mut self, _packets: u16) {}
 
-    /// Handles a change of the context with which the half started. The loss history is kept.
+    /// Handles a change of the context with which the receiver half started. The loss history is kept.
     fn on_change(&mut self, _context: &ReceiverContext) {}
 }

@@ -4,24 +4,25 @@ use super::sending::Stamp;
 use crate::report::Own;
 use headway_units::{Bytes, Duration, Ecn, Instant};
 
-/// Received packet.
+/// Received packet, as the receiver half of a controller gets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Received {
     /// Packet number.
     pub number: u64,
-    /// Data without headers.
+    /// Size of the data, without headers.
     pub size: Bytes,
     /// Whether the packet carries application data.
     pub data: bool,
-    /// ECN field on arrival.
+    /// ECN field of the packet on arrival.
     pub ecn: Ecn,
     /// CCVal of the packet, four bits: [`Stamp::ccval`](crate::Stamp::ccval).
     pub ccval: u8,
     /// Number of packets without data that the sender sent just before this packet, if reported (NDP Count, RFC 4340
     /// section 7.7).
     pub ndp_count: Option<u64>,
-    /// Sender's round-trip time ([`Stamp::rtt`](crate::Stamp::rtt)), if the transport carries it on packets.
+    /// Round-trip time that the sender has measured ([`Stamp::rtt`](crate::Stamp::rtt)), if the transport carries it on
+    /// packets.
     pub rtt: Option<Duration>,
     /// Sender's timing, if the transport carries it on packets.
     pub timing: Option<Timing>,
@@ -67,10 +68,10 @@ impl Timing {
     }
 }
 
-/// Classification of a loss by a receiver half.
+/// Classification of a loss by the loss filter of a receiver half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossClassification {
-    /// A run of lost packets.
+    /// A run of lost packets with consecutive numbers.
     Lost {
         /// Number of the first packet of the run.
         first: u64,

@@ -7,11 +7,11 @@ use headway_units::{Bytes, Duration, Ecn, Instant, Probability, Rate};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Next {
-    /// Data without headers; zero if no packet waits and the caller only queries the time.
+    /// Size of the data, without headers; zero if no packet waits and the caller only asks when one may be sent.
     pub size: Bytes,
-    /// Data that waits, including this packet.
+    /// Size of the data of all waiting packets, including this one.
     pub waiting: Bytes,
-    /// Time for which the packet has waited.
+    /// Time since the application created the packet.
     pub age: Duration,
     /// Time after which the packet is of no use to the receiver, if any.
     pub expires: Option<Instant>,
@@ -27,7 +27,7 @@ impl Next {
     }
 }
 
-/// Permission to send a packet.
+/// Decision of a sender half on whether a packet may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
     /// The packet may be sent immediately.
@@ -45,7 +45,7 @@ pub struct Sending {
     /// Packet number, one more than that of the previous packet. The first number is chosen by the transport, such as a
     /// DCCP connection.
     pub number: u64,
-    /// Data without headers.
+    /// Size of the data, without headers.
     pub size: Bytes,
     /// Whether the packet carries application data; true for a datagram of zero bytes.
     pub data: bool,
@@ -87,15 +87,15 @@ impl Default for Stamp {
     }
 }
 
-/// State of a sender half.
+/// State of a sender half, as far as its controller has these values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Status {
-    /// Data rate for an encoder. `None`: unlimited, or not known before the first round-trip sample.
+    /// Data rate that an encoder should produce. `None`: unlimited, or not known before the first round-trip sample.
     pub target_rate: Option<Rate>,
-    /// Rate at which waiting data is sent. `None`: the rate of the interface.
+    /// Rate at which waiting data is sent. `None`: without pacing, at the rate of the interface.
     pub pacing_rate: Option<Rate>,
-    /// Data that may be in flight, for controllers with a window.
+    /// Size of the data that may be in flight, for controllers with a window.
     pub window: Option<Bytes>,
     /// Data packets that may be in flight, for controllers whose window counts packets.
     pub window_packets: Option<f64>,
@@ -109,12 +109,13 @@ pub struct Status {
     pub ack_ratio: Option<u16>,
 }
 
-/// One of a controller's discrete rates. An application with one encoding per rate sends the encoding of this index.
+/// One of a controller's discrete rates (only `udpm` has them), which the receiver announced. An application with one
+/// encoding per rate sends the encoding with this index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Index of the rate, from 0 for the lowest.
     pub index: u8,
-    /// Number of rates, 1 to 256.
+    /// Number of the controller's discrete rates, 1 to 256.
     pub levels: u16,
     /// Rate with this index.
     pub rate: Rate,

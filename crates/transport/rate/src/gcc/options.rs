@@ -4,18 +4,19 @@
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, OptionError, Options, Rate};
 
-/// Options of the controller `gcc`.
+/// Options of the controller `gcc`, Google Congestion Control.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct GccOptions {
-    /// Version of the algorithms.
+    /// Specification or implementation of Google Congestion Control whose algorithms apply.
     pub version: GccVersion,
-    /// Rate before the first report, from 1kbps; a rate outside of `min_rate` and `max_rate` is limited to them.
+    /// Sending rate before the first report, at least 1kbps; a rate outside of `min_rate` and `max_rate` is limited to
+    /// them.
     pub start_rate: Rate,
-    /// Minimum rate, at least 1kbps.
+    /// Minimum sending rate, at least 1kbps.
     pub min_rate: Rate,
-    /// Maximum rate, at least `min_rate`. Without it, the maximum is 1 Gb/s, and probes of version `gcc-2026` have a
-    /// rate of at most 5 Mb/s.
+    /// Maximum sending rate, at least `min_rate`. Without it, the maximum is 1 Gb/s, and probes of version `gcc-2026`
+    /// have a rate of at most 5 Mb/s.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
 }

@@ -77,7 +77,8 @@ impl Pacing {
     }
 }
 
-/// Sender half of `gcc`.
+/// Sender half of the controller `gcc` (Google Congestion Control), which computes the rate from one-way delays and
+/// losses.
 #[derive(Debug)]
 pub struct GccSender {
     limits: Limits,

@@ -4,25 +4,26 @@
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Duration, OptionError, Rate};
 
-/// Criterion by which losses count as congestion.
+/// Loss filter of a TFRC receiver: criterion by which losses count as congestion and not as losses of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossFilterKind {
     /// Losses count while the bottleneck is estimated to be busy, by the jitter of one-way delays (UDDJ-TFRC).
     Uddj,
-    /// Losses count as far as they are more frequent with longer queues or at higher sending rates.
+    /// Losses count to the extent that they are more frequent with longer queues or at higher sending rates; if that
+    /// cannot be judged, all count.
     Guarded,
-    /// Losses count if the one-way delay after them is not short. The limit, at or below the mean delay, depends on the
-    /// number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
+    /// Losses count unless the one-way delay of the packet after them is short: below a limit, at or below the mean
+    /// delay, that depends on the number of packets lost in a row (ZigZag; Cen, Cosman and Voelker 2003).
     Zigzag,
-    /// Losses count if the interarrival time does not explain them as losses of the channel (mBiaz; Biaz and Vaidya
-    /// 1999, Cen, Cosman and Voelker 2003).
+    /// Losses count unless the packet after them arrives when it would have arrived without them, which shows that the
+    /// channel lost them (mBiaz; Biaz and Vaidya 1999, Cen, Cosman and Voelker 2003).
     Mbiaz,
     /// Losses count while the one-way delay is long: from above the middle between its minimum and maximum until below
     /// a third of this range (Spike; Tobe and others 2000).
     Spike,
-    /// Losses in queues count, as reported by the simulator (Wireless-TFRC). This is not a protocol but a reference for
-    /// comparison.
+    /// Losses in queues count, and losses on the channel do not, which the simulator distinguishes (Wireless-TFRC). This
+    /// is not a protocol but a reference for comparison.
     Oracle,
 }
 
@@ -32,18 +33,19 @@ pub enum LossFilterKind {
 pub struct UddjOptions {
     /// Effect of the congestion flag, which is set while the bottleneck is estimated to be busy.
     pub action: UddjAction,
-    /// Times at which the congestion flag is computed.
+    /// When the congestion flag is computed.
     pub update: UddjUpdate,
-    /// Margin m of the congestion flag, from 0 to below 1: a utilization of the bottleneck of at least 1 - m sets the
-    /// flag. 0: only above 1, as in the UDDJ-TFRC paper.
+    /// Margin m of the congestion flag, from 0 to below 1: an estimated utilization of the bottleneck of at least 1 - m
+    /// sets the flag. 0: only a utilization above 1 does, as in the UDDJ-TFRC paper.
     pub margin: f64,
-    /// Whether the bottleneck counts as busy if jitter and queue are both zero.
+    /// Whether the bottleneck counts as busy if the jitter of the one-way delay and the estimated queueing delay are
+    /// both zero.
     pub busy_at_zero: bool,
     /// Queueing delay below which the congestion flag is not set.
     pub floor: Duration,
-    /// Rate of the path, above 0bps, if known. Differences in transmission time between packets of different sizes are
-    /// then removed from the jitter. For several store-and-forward links it is the inverse of the sum of their 1 /
-    /// rate.
+    /// Rate of the bottleneck, above 0bps; absent: unknown. With it, differences in transmission time between packets
+    /// of different sizes are removed from the jitter. For a path of several store-and-forward links it is the inverse
+    /// of the sum of their 1 / rate.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub bottleneck: Option<Rate>,
     /// Whether the skew between the clocks of sender and receiver is removed from the jitter.
@@ -54,17 +56,18 @@ pub struct UddjOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjAction {
-    /// Losses count only while the congestion flag is set. A flag without a loss counts as a loss, once per round trip.
+    /// Losses count only while the congestion flag is set. The set flag also counts as a loss without one, once per
+    /// round trip.
     #[default]
     FilterAndEarly,
     /// Losses count only while the congestion flag is set.
     Filter,
-    /// Losses count only while the congestion flag is set. Meanwhile the receiver reports at least the loss event rate
-    /// that holds the sender at the receive rate at which the flag was set.
+    /// Losses count only while the congestion flag is set. While it is set, the receiver reports at least the loss
+    /// event rate that holds the sender at the receive rate at which the flag was set.
     Hold,
 }
 
-/// Times at which the congestion flag is computed.
+/// When the congestion flag is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {

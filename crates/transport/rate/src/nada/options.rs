@@ -4,17 +4,18 @@
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, Duration, OptionError, Options, Rate, check_range};
 
-/// Options of the controller `nada`. The other values of RFC 8698 section 6.3 are constants.
+/// Options of the controller `nada` (RFC 8698). Its parameters in section 6.3 of the RFC that are no options are
+/// constants.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct NadaOptions {
-    /// Weight of the flow among flows of the same bottleneck (`PRIO`), from 0.01 to 100.
+    /// Weight of the flow when flows share a bottleneck (`PRIO`), from 0.01 to 100.
     pub priority: f64,
-    /// Minimum rate (`RMIN`), at least 1kbps.
+    /// Minimum sending rate (`RMIN`), at least 1kbps.
     pub min_rate: Rate,
-    /// Maximum rate (`RMAX`), at least `min_rate`. Rates at equilibrium are proportional to it.
+    /// Maximum sending rate (`RMAX`), at least `min_rate`. The rate of the flow at equilibrium is proportional to it.
     pub max_rate: Rate,
-    /// Congestion signal at which a flow of priority 1 has its maximum rate (`XREF`), from 1ms to 1s.
+    /// Congestion signal, a delay, at which a flow of priority 1 has its maximum rate (`XREF`), from 1ms to 1s.
     pub reference_signal: Duration,
 }
 

@@ -41,7 +41,7 @@ struct Arrived {
     marked: bool,
 }
 
-/// Receiver half of `nada`.
+/// Receiver half of the controller `nada` (RFC 8698), which reports the congestion signal.
 #[derive(Debug)]
 pub struct NadaReceiver {
     /// Line below the one-way delays. The height of a delay above it is the queue delay.

@@ -22,7 +22,7 @@ const MAX_CORRECTION: f64 = 0.05;
 const MAX_UNUSED: f64 = 2.0;
 const CREDIT: Duration = Duration::from_millis(1);
 
-/// Sender half of `nada`.
+/// Sender half of the controller `nada` (RFC 8698), which adapts the rate to the reported congestion signal.
 #[derive(Debug)]
 pub struct NadaSender {
     options: NadaOptions,

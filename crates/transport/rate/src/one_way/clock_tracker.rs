@@ -15,20 +15,22 @@ const MIN_STEP: Duration = Duration::from_millis(1);
 /// One-way delay of a packet, from its timestamp to its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayDelay {
-    /// Estimated delay: half of the minimum round-trip time, plus the packet's delay above the minimum delay.
+    /// Estimated one-way delay: half of the minimum round-trip time, plus the packet's delay above the minimum one-way
+    /// delay.
     pub estimate: Duration,
-    /// Bound of the estimate's error: half of the minimum round trip, uncertainty of the skew, timestamp resolution.
+    /// Bound of the estimate's error in both directions: half of the minimum round-trip time, plus the uncertainty of
+    /// the clock skew and the resolution of the timestamps.
     pub error: Duration,
 }
 
 impl OneWayDelay {
-    /// Returns the lower bound of the delay.
+    /// Returns the lower bound of the one-way delay.
     #[must_use]
     pub const fn least(self) -> Duration {
         self.estimate.saturating_sub(self.error)
     }
 
-    /// Returns the upper bound of the delay.
+    /// Returns the upper bound of the one-way delay.
     #[must_use]
     pub fn most(self) -> Duration {
         self.estimate + self.error
@@ -64,8 +66,8 @@ impl ClockTracker {
     }
 
     /// Adds a packet that arrived at `arrived` by the local clock and was sent at `sent` by the remote clock, and
-    /// returns its delay. `trip` is the round trip that ended with this packet, by the local clock. `None` before the
-    /// first round trip.
+    /// returns its one-way delay; `None` before the first round-trip time. `trip` is the round-trip time that ended
+    /// with this packet, measured by the local clock, if any.
     pub fn on_packet(&mut self, arrived: Instant, sent: Instant, trip: Option<Duration>) -> Option<OneWayDelay> {
         let delay = arrived.as_nanos().wrapping_sub(sent.as_nanos()) as i64;
         self.restart_after_jump(arrived, delay, trip);

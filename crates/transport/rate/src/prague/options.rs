@@ -8,36 +8,37 @@ use headway_units::{Dialect, Duration, OptionError, Options, Rate, unused_unless
 /// Maximum rate without `max_rate`, in bit/s (`PRAGUE_MAXRATE` of udp_prague).
 const MAX_BPS: u64 = 100_000_000_000;
 
-/// Options of the controller `prague`.
+/// Options of the controller `prague`, Prague congestion control for L4S (RFC 9331).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PragueOptions {
-    /// What the sender paces.
+    /// Whether the sender paces packets at the rate, or sends frames as a whole.
     pub mode: PragueMode,
     /// Frames per second with `mode = "frames"`, from 1 to 255.
     pub frame_rate: u8,
-    /// Time in which a frame is sent with `mode = "frames"`, above 0s and at most the interval of frames.
+    /// Time in which a frame is sent with `mode = "frames"`, from 1us to the interval of frames, 1s / `frame_rate`.
     pub frame_budget: Duration,
-    /// Rate before the first report, from 1kbps; a rate outside of `min_rate` and `max_rate` is limited to them.
+    /// Sending rate before the first report, at least 1kbps; a rate outside of `min_rate` and `max_rate` is limited to
+    /// them.
     pub start_rate: Rate,
-    /// Minimum rate, at least 1kbps.
+    /// Minimum sending rate, from 1kbps to 100Gbps.
     pub min_rate: Rate,
-    /// Maximum rate, from `min_rate` to 100Gbps. Without it, the maximum is 100 Gb/s.
+    /// Maximum sending rate, from `min_rate` to 100Gbps. Without it, the maximum is 100 Gb/s.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
-    /// Whether a mark halves the rate, as a loss does, while the queue delays of marked packets show that the queue does
-    /// not distinguish ECT(1) (RFC 3168).
+    /// Whether a mark halves the rate, as a loss does, while the queue delays of marked packets show that the queue
+    /// marks as classic ECN (RFC 3168), without distinguishing ECT(1).
     pub classic_ecn_fallback: bool,
 }
 
-/// What the sender of `prague` paces.
+/// Pacing of the sender of `prague`: packets or frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum PragueMode {
-    /// Packets at the rate, which is that of the encoder.
+    /// The sender paces packets at the allowed rate, which is also the target rate of the encoder.
     Rate,
-    /// Each frame within `frame_budget`. The window counts frames, and the virtual round-trip time is at least the
-    /// interval of frames.
+    /// The sender sends each frame within `frame_budget`. The window counts frames, and the virtual round-trip time,
+    /// the unit of time of the algorithm, is at least the interval of frames.
     Frames,
 }
 

@@ -12,7 +12,8 @@ pub(super) const MIN_INTERVAL: Duration = Duration::from_micros(2500);
 /// Number of packets after which a report is due before this time, so that each arrival is in six reports.
 const PACKETS: u32 = TimedReport::MAX_ARRIVALS as u32 / 6;
 
-/// Receiver half of `prague`. It reports each packet at once, if the last report is old enough.
+/// Receiver half of the controller `prague`, which decides when the arrival times of packets are reported: at once if
+/// the last report is at least 2.5 ms old, otherwise 2.5 ms after it or with the 20th packet.
 #[derive(Debug, Default)]
 pub struct PragueReceiver {
     packets: u32,

@@ -47,7 +47,7 @@ impl SentBytes {
     }
 }
 
-/// Sender half of `prague`.
+/// Sender half of the controller `prague` (RFC 9331), which adapts the rate to the share of marked packets.
 #[derive(Debug)]
 pub struct PragueSender {
     control: Control,

@@ -1,6 +1,6 @@
 //! Reception state per packet.
 
-/// Run of consecutive packet numbers with equal state. A report lists runs from
+/// Run of packets with consecutive numbers and the same state. A report lists runs from the packet number
 /// [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {

@@ -39,13 +39,14 @@ pub enum ReportForm {
     Own,
 }
 
-/// Report from a receiver half to the sender half.
+/// Report from the receiver half of a controller to its sender half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Report<'a> {
-    /// Reception state per packet. A receiver half returns it without runs: the transport records them, since the
-    /// encoding determines how far back they reach (an Ack Vector).
+    /// Reception state of each packet. A receiver half returns it without runs. The transport records and adds them,
+    /// since its encoding, such as an Ack Vector, determines how far back they reach.
     Arrivals(&'a [Run]),
-    /// Reception state and arrival time per packet. A receiver half returns it [empty](TimedReport::EMPTY).
+    /// Reception state and arrival time of each packet. A receiver half returns it [empty](TimedReport::EMPTY), and the
+    /// transport adds the packets.
     Timed(TimedReport<'a>),
     /// TFRC's receive rate and losses (RFC 5348 section 3.2.2).
     Tfrc(TfrcReport<'a>),
@@ -64,7 +65,8 @@ pub struct Feedback<'a> {
     pub rtt_sample: Option<Duration>,
     /// Contents of the report.
     pub report: Report<'a>,
-    /// Data that this report is the first to show as received; only for reports with a state per packet.
+    /// Size of the data that this report is the first to show as received; `None` unless the report has a state for
+    /// each packet.
     pub delivered: Option<Bytes>,
     /// Acknowledgements lost or marked since the last report (RFC 4341 section 6.1.2).
     pub lost_acks: u64,

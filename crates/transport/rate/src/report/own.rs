@@ -1,6 +1,7 @@
 //! Private data of a controller, encoded by the controller itself.
 
-/// Private bytes of a controller, from its sender half to its receiver half on packets, or back in reports.
+/// Private bytes of a controller, from its sender half to its receiver half on packets, or from its receiver half to
+/// its sender half in reports.
 ///
 /// DCCP carries them in option 128 on data packets and option 192 in reports (RFC 4340 section 10.3); agents of the
 /// simulator carry them unencoded.

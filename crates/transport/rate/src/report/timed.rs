@@ -25,8 +25,8 @@ pub enum TimedArrival {
     Received {
         /// ECN field on arrival.
         ecn: Ecn,
-        /// Time from the arrival to the creation of the report; `None` if unknown, or if decoded from about 8 s and
-        /// more.
+        /// Time from the arrival to the creation of the report; `None` if unknown, or if it was about 8 s or more,
+        /// which the encoding cannot express.
         before: Option<Duration>,
     },
 }
@@ -36,7 +36,8 @@ pub enum TimedArrival {
 pub struct TimedReport<'a> {
     /// Receiver's clock when the report was created. Its zero is arbitrary: only differences are meaningful.
     pub clock: Instant,
-    /// States from [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards, one per packet.
+    /// States of the packets from number [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards, one per
+    /// packet.
     pub arrivals: &'a [TimedArrival],
 }
 

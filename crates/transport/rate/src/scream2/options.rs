@@ -4,7 +4,7 @@
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, Duration, OptionError, Options, Rate, check_range};
 
-/// Options of the controller `scream2`.
+/// Options of the controller `scream2` (SCReAM v2).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Scream2Options {
@@ -14,19 +14,19 @@ pub struct Scream2Options {
     /// share of marked packets (RFC 9331). Otherwise packets are sent as ECT(0), and a mark reduces the window by a
     /// fifth.
     pub l4s: bool,
-    /// Average queue delay from which on the window shrinks by half per round trip, the maximum. The reduction grows
-    /// linearly from zero at half of this delay. From 5ms to 1s.
+    /// Average queue delay at and above which the window shrinks by half per round trip, the maximum. The reduction
+    /// grows linearly from zero at half of this delay. From 5ms to 1s.
     pub queue_delay_target: Duration,
-    /// Rate of the first window, which is this rate times the first round-trip time, and at least the minimum window
-    /// (3000 B in the draft). At least 1kbps.
+    /// Rate that determines the first window: this rate times the first round-trip time, and at least the minimum
+    /// window (3000 B in the draft). At least 1kbps.
     pub start_rate: Rate,
-    /// Maximum rate of the media, at least 1kbps; absent: no maximum. With the draft's rules, packets are sent at 1.5
-    /// times the media rate, and at up to 6 times while the media rate is above 80 % of the maximum.
+    /// Maximum target rate of the media, at least 1kbps; absent: no maximum. With the draft's rules, packets are sent
+    /// at 1.5 times the media rate, and at up to 6 times while the media rate is above 80 % of the maximum.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
 }
 
-/// Draft or implementation of SCReAM v2.
+/// Draft or implementation of SCReAM v2 whose rules and constants apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
 pub enum Scream2Version {

@@ -10,7 +10,8 @@ const PACKETS: u32 = 16;
 /// Or this long after the first packet that was not reported.
 const INTERVAL: Duration = Duration::from_millis(40);
 
-/// Receiver half of `scream2`.
+/// Receiver half of the controller `scream2`, which decides when the arrival times of packets are reported: after 16
+/// packets, or 40 ms after the first packet that was not reported.
 #[derive(Debug, Default)]
 pub struct Scream2Receiver {
     packets: u32,

@@ -22,7 +22,7 @@ const HOLD_G: f64 = 1.0 / 8.0;
 /// Interval of the acknowledged rate, in ticks: 100 ms.
 const RATE_TICKS: u128 = 6553;
 
-/// Sender half of `scream2`.
+/// Sender half of the controller `scream2` (SCReAM v2), whose window follows losses, ECN marks and the queue delay.
 #[derive(Debug)]
 pub struct Scream2Sender {
     rules: Rules,

@@ -9,53 +9,55 @@ const MIN_GAP: Duration = Duration::from_micros(1);
 /// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
 const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Options of the controller `spacing`, packet spacing by feedback.
+/// Options of the controller `spacing`, whose gap between packets doubles after losses and shortens without.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingOptions {
-    /// Response to a loss after a deliberate shortening of the gap.
+    /// Response to a loss that may be caused by a shortening of the gap.
     pub damping: Damping,
-    /// Rule by which the gap shortens without losses.
+    /// Rule by which the gap shortens after a report without losses.
     pub shorten: Shorten,
-    /// Additional packets per round trip with `shorten = "rate"`, from 0.001 to 1000000.
+    /// Number of packets per round trip by which each report without losses raises the rate, with `shorten = "rate"`,
+    /// from 0.001 to 1000000.
     pub packets: f64,
     /// Reduction of the gap with `shorten = "step"`, above 0s and at most 64s.
     pub step: Duration,
     /// Ratio of the new to the old gap with `shorten = "factor"`, from 0.01 to 0.999.
     pub factor: f64,
-    /// First gap after a gap of zero, from 1us to 64s.
+    /// Gap after a loss at a gap of zero, with which a flow starts, from 1us to 64s.
     pub first: Duration,
     /// Definition of the round-trip time, which is the interval at which the receiver counts packets, and the maximum
     /// of the gap.
     pub round_trip: SpacingRtt,
-    /// Rule for the gap while the application sends less than permitted.
+    /// Rule for the gap while the application sends fewer packets than permitted.
     pub when_limited: WhenLimited,
-    /// Number of rounds without a report after which the gap doubles, as for a loss; 0: never. A round is a round trip
-    /// plus the time from packet to packet.
+    /// Number of rounds without a report after which the gap doubles, as for a loss; 0: never. A round is a round-trip
+    /// time plus the time from the start of a packet to the start of the next.
     pub silence: u8,
-    /// Whether a silence (no reports) of any length counts as one loss: after it, the gap is at most twice that from
-    /// before it.
+    /// Whether a silence (a time without reports) of any length counts as one loss: after it, the gap is at most twice
+    /// that from before it.
     pub silence_is_one_loss: bool,
     /// Whether the next report after the one that ends a silence restores the gap from before the silence, if it shows
     /// no loss.
     pub remembers_rate: bool,
 }
 
-/// Response to a loss after a deliberate shortening of the gap.
+/// Response to a loss that may be caused by a shortening of the gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
-    /// The gap doubles in any case (the ad-hoc protocol, section 2.1 of the packet spacing paper).
+    /// Each report of a loss doubles the gap (the ad-hoc protocol, section 2.1 of the packet spacing paper).
     None,
-    /// The loss is attributed to the newest decision, although the reported packets were sent before it. If that
-    /// decision shortened the gap, the previous gap is restored.
+    /// The loss is attributed to the newest decision about the gap, although the reported packets were sent before it.
+    /// If that decision shortened the gap, the previous gap is restored instead of doubling.
     Newest,
-    /// The loss is attributed to the decision under which the lost packets were sent. Reports about packets sent before
-    /// the last doubling or restoration of the gap are ignored.
+    /// The loss is attributed to the decision about the gap under which the lost packets were sent. If that decision
+    /// shortened the gap, the gap from before it is restored instead of doubling. Reports about packets sent before the
+    /// last doubling or restoration of the gap are ignored.
     InForce,
 }
 
-/// Rule by which the gap shortens.
+/// Rule by which the gap between packets shortens after a report without losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
@@ -68,26 +70,28 @@ pub enum Shorten {
     Factor,
 }
 
-/// Definition of the round-trip time.
+/// Definition of the round-trip time that the controller `spacing` uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
     /// Initial round-trip time, never updated: from the handshake, or from a first packet sent alone (the ping of the
     /// packet spacing paper).
     Base,
-    /// Minimum round-trip time so far.
+    /// Minimum of the round-trip times measured so far.
     Least,
-    /// Moving average of round-trip times, 0.9 of the old mean and 0.1 of the new sample.
+    /// Moving average of the measured round-trip times, 0.9 of the old mean and 0.1 of the new sample.
     Smoothed,
 }
 
-/// Rule for the gap while the application sends less than permitted.
+/// Rule for the gap while the application sends fewer packets than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhenLimited {
-    /// The gap shortens although the rate is untested.
+    /// The gap shortens as if the application had sent all permitted packets, although the path is not tested at that
+    /// rate.
     Shorten,
-    /// The gap is kept.
+    /// The gap is kept if the application sends less than half of the permitted packets. It may still shorten to that
+    /// of four packets per round trip.
     Hold,
 }
 

@@ -11,7 +11,8 @@ const MIN_ROUND: Duration = Duration::from_millis(1);
 /// Longest round, for any round-trip time on a packet.
 const MAX_ROUND: Duration = Duration::from_secs(64);
 
-/// Receiver half of `spacing`: reports the total number of packets every round trip. A marked packet counts as lost.
+/// Receiver half of the controller `spacing`: reports the total number of packets received every round trip. A marked
+/// packet counts as lost.
 #[derive(Debug)]
 pub struct SpacingReceiver {
     highest: u64,

@@ -15,7 +15,7 @@ const MAX_SET_UP_WAIT: Duration = Duration::from_secs(64);
 /// Packets per round trip with which an idle sender may restart.
 const RESTART: f64 = 4.0;
 
-/// Sender half of `spacing`, which spaces packets by the receiver's counts.
+/// Sender half of the controller `spacing`, whose gap between packets follows from the receiver's counts of packets.
 #[derive(Debug)]
 pub struct SpacingSender {
     round_trip: SpacingRtt,
@@ -142,8 +142,9 @@ impl SpacingSender {
         Rate::from_bits_per_second((bits / (self.tx_s(self.size) + self.rule.gap_s()).max(1e-9)) as u64)
     }
 
-    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
-    /// first packet, or if the next packet is due earlier, to catch up with a delay.
+    /// Returns the exact gap that paces the next packet: its time after the last packet, in s, not rounded to
+    /// nanoseconds. `None` before the first packet, or if the next packet is due earlier, because the gap has become
+    /// shorter.
     #[must_use]
     pub fn last_gap_s(&self) -> Option<f64> {
         self.pacer.last_gap_s()

@@ -20,7 +20,8 @@ const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 pub struct TcpLikeOptions {
     /// Initial window, from 1 to 32384 packets (ns-2 `initial_cwnd_`).
     pub initial_window: QueueSize,
-    /// Limit of `initial_window` in bytes: `max(2, bytes / packet size)` packets (RFC 3390: `"4.38kB"`).
+    /// Limit of `initial_window` in bytes: at most `max(2, bytes / packet size)` packets (RFC 3390: `"4.38kB"`);
+    /// absent: no such limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub initial_window_bytes: Option<Bytes>,
     /// Initial slow start threshold, at least 1 packet; absent: unlimited (ns-2 `initial_ssthresh_`).
@@ -28,22 +29,22 @@ pub struct TcpLikeOptions {
     pub initial_ssthresh: Option<QueueSize>,
     /// Minimum slow start threshold after a loss or a timeout.
     pub min_ssthresh: QueueSize,
-    /// Rule for a window that the application does not fill.
+    /// Rule for the growth of a window that the application does not fill.
     pub unused_window: UnusedWindow,
-    /// Rule for the window after an idle period longer than the timeout.
+    /// Rule for the window after an idle period longer than the retransmission timeout.
     pub restart_after_idle: Restart,
 
     /// Whether the first report after a silence (an outage of the path) restarts the flow with slow start from the
     /// initial window.
     pub silence_restarts: bool,
-    /// Whether slow start after a silence (no reports) ends at the window from before it, or at the slow start
-    /// threshold from before it if that is higher (RFC 5681 section 3.1).
+    /// Whether slow start after a silence (a time without reports) ends at the window from before it, or at the slow
+    /// start threshold from before it if that is higher (RFC 5681 section 3.1). Only with `silence_restarts`.
     pub remembers_rate: bool,
-    /// Whether round-trip samples that include a silence (no reports) are used. False: they are ignored, by Karn's
-    /// algorithm (RFC 6298 section 3).
+    /// Whether round-trip samples that include a silence (a time without reports) are used. False: they are ignored, by
+    /// Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Whether each timeout during a silence (no reports) doubles the next one (RFC 6298 section 5.5); otherwise only
-    /// those after the first minute of the silence do.
+    /// Whether each retransmission timeout during a silence (a time without reports) doubles the next one (RFC 6298
+    /// section 5.5); otherwise only those after the first minute of the silence do.
     pub silence_backs_off: bool,
 
     /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`).
@@ -70,23 +71,24 @@ pub struct TcpLikeExpert {
     pub grow_in_recovery: bool,
     /// Quantity that `min_rto` bounds from below.
     pub rto_floor: RtoFloor,
-    /// Minimum timeout or minimum variance term, at least 1ms. It must include `delayed_ack`, which round trips
-    /// exclude.
+    /// Minimum retransmission timeout or, by `rto_floor`, minimum of its variance term; at least 1ms. It should exceed
+    /// `delayed_ack`, which measured round trips exclude.
     pub min_rto: Duration,
-    /// Maximum timeout, including back-off; at least `min_rto`.
+    /// Maximum retransmission timeout, including back-off; at least `min_rto`.
     pub max_rto: Duration,
-    /// Timeout before the first round-trip sample; at least `min_rto`.
+    /// Retransmission timeout before the first round-trip sample, from `min_rto` to `max_rto`.
     pub initial_rto: Duration,
     /// Granularity of the sender's clock, at most 1s (G of RFC 6298).
     pub granularity: Duration,
     /// Whether round trips are sampled once per window (RFC 4341 section 5) instead of per acknowledgement.
     pub sample_once_a_window: bool,
-    /// Whether each data packet sent restarts the timeout; otherwise only the first one in flight starts it.
+    /// Whether each data packet sent restarts the timer of the retransmission timeout; otherwise only a packet sent
+    /// with none in flight starts it.
     pub sending_restarts_timer: bool,
     /// Whether a timeout discards the record of the packets sent before it, as RFC 4340 section 11.4.1 allows: late
     /// acknowledgements of them then neither open the window nor restart the timer.
     pub timeout_forgets: bool,
-    /// Rule that controls the Ack Ratio.
+    /// Rule that controls the Ack Ratio, the number of data packets per acknowledgement.
     pub ack_ratio: AckRatioRule,
     /// Whether an Ack Ratio of 2 is allowed with any window, also one of 1 or 2 packets (RFC 4341 section 6.1.2).
     pub ack_ratio_of_two: bool,
@@ -99,19 +101,19 @@ pub struct TcpLikeExpert {
     pub immediate_acks: bool,
 }
 
-/// Rule for a window that the application does not fill (RFC 4341 section 5.1).
+/// Rule for the growth of a window that the application does not fill (RFC 4341 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnusedWindow {
     /// The window grows regardless of its use.
     Grows,
-    /// The window grows only for packets that were in flight while it was full.
+    /// The window grows only for acknowledged packets that were in flight while it was full.
     Holds,
-    /// The window grows, but the part unused for a timeout is halved (RFC 2861).
+    /// The window grows, but the part that was unused for a retransmission timeout is halved (RFC 2861).
     Decays,
 }
 
-/// Rule for the window after an idle period longer than the timeout (RFC 4341 section 5.1).
+/// Rule for the window after an idle period longer than the retransmission timeout (RFC 4341 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Restart {
@@ -119,17 +121,19 @@ pub enum Restart {
     Keep,
     /// The window is reduced to the initial window (RFC 2581).
     InitialWindow,
-    /// The window is halved per elapsed timeout, down to the initial window (RFC 2861; RFC 4341 has round trips).
+    /// The window is halved once per retransmission timeout that the idle period lasted, down to the initial window
+    /// (RFC 2861; RFC 4341 has round trips instead).
     Decay,
 }
 
-/// Rule that controls the Ack Ratio.
+/// Rule that controls the Ack Ratio, the number of data packets per acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum AckRatioRule {
     /// Lost acknowledgements double the Ack Ratio, windows without losses decrease it (RFC 4341 section 6.1.2).
     Losses,
-    /// The Ack Ratio is doubled from 20 acknowledgements per window on, and halved below 10 (Linux).
+    /// The Ack Ratio is doubled if there are 20 or more acknowledgements per window, and halved if there are fewer than
+    /// 10 (Linux).
     Count,
 }
 

@@ -6,7 +6,8 @@ use crate::contract::{Received, ReceiverContext, ReceiverHalf};
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Ecn, Instant};
 
-/// Receiver half of `tcp-like`: requests a report per Ack Ratio data packets.
+/// Receiver half of the controller `tcp-like`: makes one report due per number of data packets that the sender requests
+/// (Ack Ratio).
 ///
 /// Marked data or a gap is reported immediately, at most once per round trip (RFC 4340 section 11.3). The round-trip
 /// time is the sender's, if packets carry it, otherwise the default of 0.2 s (RFC 4340 section 3.4), as under DCCP.

@@ -23,8 +23,8 @@ const OUTAGE_WINDOW: u64 = 10;
 /// Gain of the mean number of packets between two congestion events.
 const EVENT_GAIN: f64 = 0.125;
 
-/// Sender half of `tcp-like`: permits a data packet while fewer than cwnd (congestion window) data packets are in
-/// flight.
+/// Sender half of the controller `tcp-like`: permits a data packet while fewer data packets are in flight than the
+/// congestion window allows.
 #[derive(Debug)]
 pub struct TcpLikeSender {
     pub(super) options: TcpLikeOptions,

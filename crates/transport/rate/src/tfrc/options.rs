@@ -18,7 +18,7 @@ const MAX_TICK: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TfrcOptions {
-    /// Extent of the open loss interval.
+    /// Extent of the open loss interval, the packets since the newest loss event.
     pub open_interval: OpenInterval,
     /// Length of the interval before the first loss.
     pub first_interval: FirstInterval,
@@ -28,13 +28,14 @@ pub struct TfrcOptions {
     /// Weight of the newest loss interval in a moving average, 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub moving_average: Option<f64>,
-    /// Times of the receiver's reports. If data packets do not carry the sender's clock, the window counter applies.
+    /// When the receiver sends reports. If data packets do not carry the sender's clock, `timer` and `arrival` act as
+    /// `window-counter`.
     pub feedback: FeedbackClock,
-    /// Criterion by which losses count as congestion; absent: all losses count. All criteria but `oracle` require the
-    /// sender's clock and round-trip time on data packets.
+    /// Criterion by which losses count as congestion; absent: all losses count. All criteria but `oracle` require that
+    /// data packets carry the sender's clock and its round-trip time.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub loss_filter: Option<LossFilterKind>,
-    /// Options for `loss_filter = "uddj"`; absent: those of the UDDJ-TFRC paper.
+    /// Options of the loss filter for `loss_filter = "uddj"`; absent: those of the UDDJ-TFRC paper.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uddj: Option<UddjOptions>,
     /// Minimum `t_RTO` in the equation, up to 64s (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
@@ -47,9 +48,9 @@ pub struct TfrcOptions {
     pub receive_limit: ReceiveLimit,
     /// Time after which the nofeedback timer expires.
     pub nofeedback: Nofeedback,
-    /// Effect of an expiry of the nofeedback timer, in particular on an idle sender.
+    /// Effect of an expiry of the nofeedback timer on the rate, in particular that of an idle sender.
     pub idle: Idle,
-    /// Size with which a packet counts in pacing.
+    /// Size with which a packet counts in pacing and in the receive rate.
     pub paced: Paced,
     /// Whether Faster Restart applies after idle and data-limited periods (draft-ietf-dccp-tfrc-faster-restart-06).
     pub faster_restart: bool,
@@ -57,18 +58,19 @@ pub struct TfrcOptions {
     /// Whether the first report after a silence (an outage of the path) restarts the flow, in slow start and with an
     /// empty loss history.
     pub silence_restarts: bool,
-    /// Whether slow start after a silence (no reports) ends at the rate from before it; the rate then grows by one
-    /// packet per round trip (the slow start threshold of RFC 5681 section 3.1).
+    /// Whether slow start after a silence (a time without reports) ends at the rate from before it; from there on the
+    /// rate grows by one packet per round trip (as above the slow start threshold of RFC 5681 section 3.1). Only with
+    /// `silence_restarts`.
     pub remembers_rate: bool,
-    /// Whether round-trip samples that include a silence (no reports) are used. False: they are ignored, by Karn's
-    /// algorithm (RFC 6298 section 3).
+    /// Whether round-trip samples that include a silence (a time without reports) are used. False: they are ignored, by
+    /// Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Longest gap between packets in the first minute of a silence (no reports), or a round trip if that is longer,
-    /// from 1ms to 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
+    /// Longest gap between packets in the first minute of a silence (a time without reports), from 1ms to 64s, or a
+    /// round trip if that is longer; absent: the gap follows from the rate.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub probe_interval: Option<Duration>,
     /// Whether a run of consecutive lost packets may be several loss events. False: it is a single event while the loss
-    /// event rate is at most 10 %, since no report could be sent within it.
+    /// event rate is at most 10 %, since the receiver could send no report during the run.
     pub events_in_a_gap: bool,
 
     /// Rules whose presets differ between dialects (`rfc`, `ns2`, `linux`), and rules for small packets.
@@ -90,8 +92,8 @@ pub struct TfrcExpert {
     pub loss_after: u8,
     /// Whether the late arrival of a packet declared lost revokes the loss (RFC 5348 section 5.1).
     pub late_arrivals_fill: bool,
-    /// Criterion by which two losses belong to one loss event; the window counter if data packets do not carry the
-    /// sender's clock.
+    /// Criterion by which two losses belong to one loss event. If data packets do not carry the sender's clock, it is
+    /// the window counter in any case.
     pub loss_events: LossEvents,
     /// Minimum general discount factor, from 0.01 to 1 (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`).
     pub discount_threshold: f64,
@@ -99,16 +101,16 @@ pub struct TfrcExpert {
     pub discount_kept: DiscountKept,
     /// Whether the average loss interval is truncated to whole packets, as in Linux.
     pub whole_intervals: bool,
-    /// Times at which the receiver samples the round-trip time from window counters.
+    /// When the receiver takes a sample of the round-trip time from window counters (CCVal).
     pub counter_samples: CounterSamples,
-    /// Definition of s, the segment size.
+    /// Definition of s, the segment size of the throughput equation.
     pub segment: Segment,
     /// Weight of the old average in R and `R_sqmean`, from 0 to 0.999 (q of RFC 5348 section 4.3; ns-2 `df_`).
     pub rtt_filter: f64,
-    /// Whether the first sample is averaged with the round trip of the handshake, which then has the weight
-    /// `rtt_filter`. If not, the first sample replaces the handshake's round trip.
+    /// Whether the first round-trip sample is averaged with the round-trip time of the handshake, which then has the
+    /// weight `rtt_filter`. If not, the first sample replaces that of the handshake.
     pub handshake_rtt_counts: bool,
-    /// Definition of `t_RTO`.
+    /// Definition of `t_RTO`, the retransmission timeout in the equation.
     pub t_rto: RtoRule,
     /// Whether the equation uses `min(1, 3 sqrt(3bp/8))`, as in Padhye et al. 1998 and ns-2; relevant for p > 8/27.
     pub bounded_timeout_term: bool,
@@ -134,8 +136,8 @@ pub struct TfrcExpert {
     /// Granularity of the sender's timers, at most 1s. A packet may be sent early by at most half of it (RFC 5348
     /// section 8.3).
     pub t_gran: Duration,
-    /// Whether a report advances the sender's window counter to at least four above that of the acknowledged packet
-    /// (RFC 4342 section 8.1).
+    /// Whether a report advances the sender's window counter (CCVal) to at least four above that of the acknowledged
+    /// packet (RFC 4342 section 8.1).
     pub counter_keeps_up: bool,
     /// Value of s in the equation for small packets, above 0B (RFC 4828 section 3); absent: by `segment`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -210,7 +212,7 @@ pub enum FeedbackClock {
     /// A report is sent when a timer of one round-trip time expires, if data has arrived (RFC 5348 section 6.2).
     Timer,
     /// A report is sent with the first packet that arrives a round-trip time R or more after the last report, or 1.5 R
-    /// after that report (ns-2).
+    /// after that report if none has arrived until then (ns-2).
     Arrival,
     /// A report is sent when the window counter is at least four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
@@ -220,7 +222,7 @@ pub enum FeedbackClock {
     WindowCounterSettled,
 }
 
-/// Times at which the receiver samples the round-trip time from window counters.
+/// When the receiver takes a sample of the round-trip time from window counters (CCVal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum CounterSamples {
@@ -232,7 +234,7 @@ pub enum CounterSamples {
     EachRoundTrip,
 }
 
-/// Definition of s, the segment size.
+/// Definition of s, the segment size of the throughput equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Segment {
@@ -247,7 +249,7 @@ pub enum Segment {
     Smoothed,
 }
 
-/// Definition of `t_RTO` in the equation.
+/// Definition of `t_RTO`, the retransmission timeout in the throughput equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RtoRule {
@@ -305,7 +307,8 @@ pub enum Increase {
     /// The rate grows immediately to the rate that the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
     /// The rate grows by one packet per round trip in each round trip, up to the rate of the equation and the receive
-    /// limit. That limit is at least one packet per round trip (ns-2).
+    /// limit. That limit is at least one packet per round trip, or the initial rate if the application limited the rate
+    /// recently (ns-2).
     PacketPerRtt,
 }
 
@@ -313,8 +316,8 @@ pub enum Increase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReceiveLimit {
-    /// The limit is twice the maximum receive rate reported in the last two round trips; data-limited periods do not
-    /// lower it (RFC 5348 section 4.3).
+    /// The limit is twice the maximum receive rate reported in the last two round trips. A report on a period in which
+    /// the application limited the rate lowers it only if it contains a new loss (RFC 5348 section 4.3).
     RecentMaximum,
     /// The limit is twice the receive rate of the last report (RFC 3448 section 4.3; ns-2; Linux).
     Last,
@@ -331,7 +334,7 @@ pub enum Nofeedback {
     /// section 4.3).
     FourRtt,
     /// The timer expires after `max(4R, 200 ms, 2s/X)`, with R the round-trip time, s the segment size and X the rate;
-    /// before the first report, after 2 s (Linux).
+    /// before the first report, after 2 s, or `2s/X` if that is longer (Linux).
     FourRttBounded,
     /// The timer expires after `max(2R, 2s/X)`, with R the round-trip time, s the segment size and X the rate before
     /// the report (ns-2).
@@ -366,8 +369,9 @@ pub enum Pacing {
     /// Unused permissions are kept for a round trip (RFC 5348 section 4.6). If several packets are due per `t_gran`,
     /// they are sent together.
     Nominal,
-    /// As `nominal`, but every second packet is sent together with the one before, a gap early, if there are four or more
-    /// in a round trip. The bottleneck then queues one of both, so that a loss filter can see whether queues cause losses.
+    /// As `nominal`, but every second packet is sent together with the one before, a gap early, if there are four or
+    /// more packets in a round trip. The bottleneck then queues one of both, so that a loss filter can see whether
+    /// queues cause losses.
     Pairs,
     /// A packet is due when a timer expires that the previous packet set; later rates do not change the timer. Reports
     /// in slow start and the nofeedback timer permit a packet immediately. One unused permission is kept (ns-2).
@@ -381,18 +385,18 @@ pub enum Pacing {
     Even,
 }
 
-/// Size with which a packet counts in pacing, which determines the time to the next packet.
+/// Size with which a packet counts in pacing, where it determines the time to the next packet, and in the receive rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Paced {
     /// A packet counts with its data size: X and the receive rate are in bytes per second (RFC 5348 sections 4.3 and
-    /// 4.6). Below one packet per four round trips, each received packet counts as a segment of size s.
+    /// 4.6). At rates below one packet per four round trips, each received packet counts as a segment of size s.
     Bytes,
     /// Any packet, sent or received, counts with the segment size s (RFC 4342 section 5.3; ns-2).
     Packets,
     /// Sent packets count with the segment size s, received ones with their bytes (the example of RFC 5348 section 4.6
-    /// taken literally; Linux): small packets after large ones then appear as a low receive rate. Below one packet per
-    /// four round trips, received packets count as s, too.
+    /// taken literally; Linux): small packets after large ones then appear as a low receive rate. At rates below one
+    /// packet per four round trips, received packets count as s, too.
     Segments,
 }
 

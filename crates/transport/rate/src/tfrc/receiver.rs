@@ -17,7 +17,8 @@ use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 /// R in s before a measurement (RFC 4340 section 3.4).
 const DEFAULT_RTT: f64 = 0.2;
 
-/// Receiver half of TFRC and its variants (`tfrc`, `tfrc-sp`, `tfrc-filtered`, `spacing-equation`).
+/// Receiver half of TFRC and its variants (controllers `tfrc`, `tfrc-sp`, `tfrc-filtered`, `spacing-equation`), which
+/// reports losses and the receive rate.
 #[derive(Debug)]
 pub struct TfrcReceiver {
     options: TfrcOptions,

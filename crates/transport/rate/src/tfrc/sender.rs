@@ -22,7 +22,8 @@ const MAX_NOT_LIMITED: usize = 256;
 /// Elapsed Times equal the round trip must not cause rapid expiries.
 const MIN_WAIT: f64 = 1e-3;
 
-/// Sender half of TFRC and its variants (`tfrc`, `tfrc-sp`, `tfrc-filtered`, `spacing-equation`).
+/// Sender half of TFRC and its variants (controllers `tfrc`, `tfrc-sp`, `tfrc-filtered`, `spacing-equation`), which
+/// paces packets at the rate of the TCP throughput equation.
 #[derive(Debug)]
 pub struct TfrcSender {
     options: TfrcOptions,

@@ -18,7 +18,7 @@ pub struct PacketUpdate {
     pub number: u64,
     /// Sending time.
     pub sent: Instant,
-    /// Data of the packet.
+    /// Size of the data of the packet.
     pub size: Bytes,
     /// New state.
     pub outcome: PacketOutcome,
@@ -35,8 +35,8 @@ pub enum PacketOutcome {
     Received,
     /// The packet was received with the ECN mark Congestion Experienced.
     Marked,
-    /// The packet was received before, and now a duplicate of it with an ECN mark (the free cell of the table in RFC
-    /// 4340 section 11.4.1).
+    /// The packet was reported as received before, and now as received with an ECN mark, so that a marked duplicate has
+    /// arrived (the free cell of the table in RFC 4340 section 11.4.1).
     MarkedLater,
     /// The packet was lost: it is missing, and three later packets were received.
     Lost,
@@ -50,7 +50,8 @@ struct Sent {
     state: Arrival,
 }
 
-/// Record of sent packets whose outcome is not final, for a controller with per-packet feedback.
+/// Record of sent packets of which it is not yet known whether they were received or lost, for a controller whose
+/// reports list packets.
 #[derive(Clone, Debug)]
 pub struct Flight {
     first: u64,
@@ -67,14 +68,14 @@ impl Flight {
         Self { first: 0, packets: VecDeque::new(), received_end: 0, capacity }
     }
 
-    /// Returns the number of the next packet.
+    /// Returns the number that follows that of the newest packet.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.first.wrapping_add(self.packets.len() as u64)
     }
 
-    /// Adds a packet. `data` is the number of application bytes, if it carries any. Returns the number of the oldest
-    /// packet if it is a data packet that is removed for lack of space before its outcome is known.
+    /// Adds a sent packet. `data` is the number of application bytes, if it carries any. If there is no space, removes
+    /// the oldest packet, and returns its number if it is a data packet whose outcome is not known.
     pub fn send(&mut self, now: Instant, number: u64, data: Option<Bytes>) -> Option<u64> {
         let mut removed = None;
         if self.packets.len() >= self.capacity {

@@ -28,7 +28,7 @@ impl Fine {
 }
 
 /// Even pacing of packets. Gaps keep their fraction of a nanosecond, so that errors do not accumulate. A late packet
-/// delays later ones, without bursts to catch up, except within `credit`.
+/// delays later ones, without bursts to catch up, unless it is late by less than the credit.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Option<Fine>,
@@ -45,7 +45,7 @@ impl Pacer {
         Self { next: None, credit, gap_s: None }
     }
 
-    /// Sets the time of a delay or pause that later packets may make up.
+    /// Sets the credit: the time of a delay or pause that later packets may make up for by a burst.
     pub const fn set_credit(&mut self, credit: Duration) {
         self.credit = credit;
     }
@@ -71,8 +71,9 @@ impl Pacer {
         self.next = Some(due.after(gap_s.max(0.0) * 1e9));
     }
 
-    /// Returns the exact time from the last packet to the next, in s, not rounded to nanoseconds. `None` before the
-    /// first packet, or if the next packet is due earlier, to catch up with a delay.
+    /// Returns the exact gap that paces the next packet: its time after the last packet, in s, not rounded to
+    /// nanoseconds. `None` before the first packet, or if the next packet is due earlier, to make up for a delay or
+    /// because the gap has become shorter.
     #[must_use]
     pub const fn last_gap_s(&self) -> Option<f64> {
         self.gap_s

@@ -35,7 +35,7 @@ pub struct Rto {
 }
 
 impl Rto {
-    /// Creates an estimator without samples.
+    /// Creates a retransmission timeout without round-trip samples.
     #[must_use]
     pub fn new(rules: RtoRules) -> Self {
         Self { rules, round_trip: RoundTripEstimate::default(), rto: rules.initial, newest: None }
@@ -55,7 +55,7 @@ impl Rto {
         self.rto = rto.min(most);
     }
 
-    /// Doubles the timeout after an expiry (RFC 6298 step 5.5).
+    /// Doubles the timeout after it has expired (RFC 6298 step 5.5).
     pub fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.rules.most);
     }

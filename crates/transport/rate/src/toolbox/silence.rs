@@ -33,7 +33,7 @@ pub(crate) fn probe_interval(silent_for: Duration, rtt: Option<Duration>) -> Dur
     interval.max(rtt.unwrap_or_default())
 }
 
-/// Detector of silences: outages in which the path acknowledges nothing.
+/// State of silences: outages in which no packet is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence {
     began: Option<Instant>,
@@ -46,8 +46,9 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Begins a silence if at least 8 reports have arrived since the start or the last silence. With `lossless`, 10
-    /// packets received since the last silence also suffice. Returns whether a silence begins.
+    /// Begins a silence if at least 8 reports have arrived since the start or the last silence, and none is in
+    /// progress. With `lossless`, 10 packets acknowledged since the last silence also suffice. Returns whether a
+    /// silence begins.
     pub fn begin(&mut self, now: Instant, lossless: bool) -> bool {
         let enough = self.reports >= MIN_REPORTS_BETWEEN || lossless && self.arrived >= MIN_PACKETS_BETWEEN;
         let begins = enough && self.began.is_none();
@@ -57,7 +58,8 @@ impl Silence {
         begins
     }
 
-    /// Handles a report on packet `acknowledged` before packet `next` is sent. Returns whether it ends a silence.
+    /// Handles a report that acknowledges packet `acknowledged`; `next` is the number of the next packet to be sent.
+    /// Returns whether the report ends a silence.
     pub fn end(&mut self, acknowledged: u64, next: u64) -> bool {
         let ended = self.began.take().is_some();
         if ended {

@@ -23,10 +23,11 @@ const NUMBER: usize = 5;
 /// Maximum number of rates in a list: a feature value has at most 252 bytes (RFC 4340 sections 5.8 and 6.1).
 const MAX_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
 
-/// Parameters of a controller that both endpoints agree on before the first data packet: rates and rules of `udpm`.
+/// Parameters of a controller that both endpoints of a connection agree on before the first data packet: rates and
+/// rules of `udpm`, the only controller with such parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Rates and interval, encoded in at most 252 bytes. Decided by the data sender.
+    /// Discrete rates, and the interval of decisions, encoded in at most 252 bytes. The data sender decides them.
     pub scales: Vec<u8>,
     /// Number that encodes the options `decide`, `halve` and `round_trip`: one of [`RULES`](Self::RULES).
     pub rules: u8,
@@ -54,7 +55,7 @@ impl Terms {
     }
 }
 
-/// Error of [`Terms`] that are not acceptable.
+/// Reason why [`Terms`], parameters of a controller that both endpoints agree on, are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermsError {
     /// [`Terms::scales`] has this number of bytes, which is not valid.

@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 pub struct Class {
     /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// What RED does with a packet of the class that it chooses for an early drop.
+    /// What RED does when it chooses a packet of the class for an early drop.
     pub on_congestion: OnCongestion,
 }
 
-/// What RED does with a packet that it chooses for an early drop.
+/// What RED does when it chooses an arriving packet for an early drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnCongestion {
-    /// Drop the packet, regardless of its ECN field.
+    /// Drop the arriving packet, regardless of its ECN field.
     Drop,
-    /// Enqueue the packet and mark it, regardless of its ECN field.
+    /// Enqueue the arriving packet and mark it, regardless of its ECN field.
     MarkTail,
-    /// Enqueue the packet. Mark the first waiting packet of its class that is not marked yet, even if it is not
-    /// ECN-capable, so that the notification arrives a queueing delay earlier. If no such packet waits, mark the
+    /// Enqueue the arriving packet. Mark the first waiting packet of its class that is not marked yet, even if it is
+    /// not ECN-capable, so that the notification arrives a queueing delay earlier. If no such packet waits, mark the
     /// arriving one.
     MarkHead,
 }

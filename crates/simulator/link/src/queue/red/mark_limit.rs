@@ -4,8 +4,8 @@ use headway_units::{Probability, number_and_unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Drop probability of RED, before `wait` spaces the drops, from which on packets are dropped instead of marked; from 0
-/// to 100. A value above 1 is never reached.
+/// Drop probability of RED, before `wait` spaces the drops, from which on RED drops ECN-capable packets instead of
+/// marking them; from 0 to 100. A value above 1 is never reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MarkLimit(f64);
 

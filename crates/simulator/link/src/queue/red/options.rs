@@ -18,15 +18,15 @@ pub struct Options {
     pub weigh_size: bool,
     /// Mean packet size, which converts bytes into packets, and idle time into missed arrivals. \[mean_pktsize_\]
     pub mean_packet: Bytes,
-    /// Average queue length at which early drops begin (lower threshold). If absent: the packets that the link sends in
-    /// half of `target_delay`, at least 5. \[thresh_\]
+    /// Average queue length at which early drops begin (lower threshold). 0 or `false` is automatic: the packets that
+    /// the link sends in half of `target_delay`, at least 5. \[thresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_threshold: Option<Threshold>,
-    /// Average queue length at which the drop probability reaches `max_probability` (upper threshold). If absent: three
-    /// times the lower threshold. \[maxthresh_\]
+    /// Average queue length at which the drop probability reaches `max_probability` (upper threshold). 0 or `false` is
+    /// automatic: three times the lower threshold. \[maxthresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_threshold: Option<Threshold>,
-    /// Queueing delay from which an absent `min_threshold` is computed. \[targetdelay_\]
+    /// Queueing delay from which an automatic `min_threshold` (0 or `false`) is computed. \[targetdelay_\]
     pub target_delay: Duration,
     /// Weight of the queue length at an arrival in the moving average, above 0, at most 1; or an automatic value of
     /// ns-2: 0 is 1 - exp(-1/C), -1 is 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C). C is the link rate in mean packets
@@ -42,33 +42,33 @@ pub struct Options {
     pub wait: bool,
     /// Whether ECN-capable packets are marked instead of dropped. \[setbit_\]
     pub ecn: bool,
-    /// Drop probability from which on ECN-capable packets are dropped, too; above 1 they are always marked. If absent:
-    /// they are marked, but every packet is dropped above the upper threshold (with `gentle`, above twice that).
-    /// \[mark_p_, use_mark_p_\]
+    /// Drop probability from which on RED drops ECN-capable packets, too; above 1 it always marks them. Without it
+    /// (dialect ns2: `false`) RED marks them, but from the upper threshold on (with `gentle`, from twice that) each
+    /// arrival forces a drop. \[mark_p_, use_mark_p_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_limit: Option<MarkLimit>,
-    /// Which packet is dropped when the queue is full. \[drop_tail_, drop_rand_, drop_front_\]
+    /// Which packet a forced drop discards, such as that of a full queue. \[drop_tail_, drop_rand_, drop_front_\]
     pub drop: Victim,
     /// How `max_probability` adapts to the load. \[adaptive_, feng_adaptive_\]
     pub adaptive: Adaptive,
     /// For `adaptive = "aimd"`: additive increase of `max_probability`, at most a quarter of `max_probability`; 0.01 if
     /// absent. For `"feng"`: divisor of `max_probability` when the average falls below the lower threshold, above 1 for
-    /// a decrease; 3 if absent. \[alpha_\]
+    /// a decrease; 3 if absent (dialect ns2: 0.01, as for `"aimd"`). \[alpha_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// For `adaptive = "aimd"`: factor that decreases `max_probability`; 0.9 if absent. For `"feng"`: factor of
-    /// `max_probability` when the average rises above the upper threshold, above 1 for an increase; 2 if absent.
-    /// \[beta_\]
+    /// `max_probability` when the average rises above the upper threshold, above 1 for an increase; 2 if absent
+    /// (dialect ns2: 0.9, as for `"aimd"`). \[beta_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Minimum time between two adaptations of `max_probability`. \[interval_\]
+    /// For `adaptive = "aimd"`: minimum time between two adaptations of `max_probability`. \[interval_\]
     pub interval: Duration,
-    /// Value from which on adaptation no longer increases `max_probability`. \[top_\]
+    /// For `adaptive = "aimd"`: value of `max_probability` from which on it is no longer increased. \[top_\]
     pub top: Probability,
-    /// Adaptation decreases `max_probability` only while it is above this value; 0 is replaced by the smaller of 0.01
-    /// and the value of `automatic_bottom`. \[bottom_\]
+    /// For `adaptive = "aimd"`: `max_probability` is decreased only while it is above this value; 0 is replaced by the
+    /// smaller of 0.01 and the value of `automatic_bottom`. \[bottom_\]
     pub bottom: Probability,
-    /// Formula for `bottom` if that is 0.
+    /// For `adaptive = "aimd"` and `bottom = 0`: formula for the value that replaces `bottom`.
     pub automatic_bottom: AutomaticBottom,
     /// Experiments of ns-2: 0 is off; 1 drops nothing early while the queue is far below its average; 2 drops fewer
     /// packets early in that case; 3 counts idle time in packets of size `idle_packet`. \[cautious_\]
@@ -76,22 +76,25 @@ pub struct Options {
     /// Packet size for `cautious = 3`. \[idle_pktsize_\]
     pub idle_packet: Bytes,
     /// Whether a forced drop leaves the count of packets since the last drop unchanged, instead of setting it to 0. A
-    /// drop is forced if the queue is full, or if the average is so high that every packet is dropped. \[ns1_compat_\]
+    /// drop is forced if the queue is full, or, without `mark_limit`, if the average is at or above the upper threshold
+    /// (with `gentle`, twice that). \[ns1_compat_\]
     pub ns1_compat: bool,
-    /// Traffic classes, by DSCP. Packets without a class follow `ecn`.
+    /// Traffic classes, by DSCP, each with its reaction to an early drop. For packets without a class, `ecn` selects
+    /// it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
 }
 
-/// The packet that a full RED queue drops.
+/// The packet that RED drops if a drop is forced: if the queue is full, or the average is so high that each arrival
+/// forces a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// A full queue drops the arriving packet.
+    /// A forced drop discards the arriving packet.
     Tail,
-    /// A full queue drops a packet drawn at random from the waiting packets and the arriving packet.
+    /// A forced drop discards a packet drawn at random from the waiting packets and the arriving packet.
     Random,
-    /// A full queue drops the waiting packet that would depart second, as in ns-2.
+    /// A forced drop discards the packet that would depart second, as in ns-2.
     Front,
 }
 

@@ -96,7 +96,8 @@ impl EventLog {
         Self { names, batch: Vec::new(), seen: Default::default(), columns: None, failure: None }
     }
 
-    /// Appends an event. Events must be in the order of time.
+    /// Appends an event. Events must be in the order of time. After [`MAX_ROWS_PER_KIND`] events of a kind, further
+    /// events of this kind are only counted.
     pub fn push(&mut self, event: Event) {
         let seen = &mut self.seen[event.kind as usize];
         *seen += 1;

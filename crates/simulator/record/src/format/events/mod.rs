@@ -13,7 +13,7 @@ pub use log::{EventLog, EventNames};
 pub use row::{Event, EventCause, EventKind};
 pub use table::{EventRow, EventTable};
 
-/// Maximum number of rows of each kind of event.
+/// Maximum number of rows of each kind of event in `events.arrow`, 262144; later events of the kind are omitted.
 pub const MAX_ROWS_PER_KIND: u64 = 1 << 18;
 
 /// Error while writing or reading `events.arrow`.

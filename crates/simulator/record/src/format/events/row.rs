@@ -13,7 +13,7 @@ pub enum EventKind {
     FastRetransmit,
     /// The sender of a rate controller received a report of a new loss event (losses or marks).
     LossEvent,
-    /// A send queue discarded data.
+    /// A send queue discarded a packet before it was sent.
     Unsent,
     /// A packet arrived after its deadline.
     Late,
@@ -38,12 +38,12 @@ impl EventKind {
     }
 }
 
-/// Cause of a drop, or of data that was not sent.
+/// Cause for which a packet was dropped, or was discarded before it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventCause {
     /// Cause for which a link, a host or an attacker dropped a packet.
     Drop(DropCause),
-    /// Cause for which a send queue discarded data.
+    /// Cause for which a send queue discarded a packet.
     Unsent(SendDrop),
 }
 
@@ -73,16 +73,18 @@ pub struct Event {
     pub entity: u32,
     /// Index of the flow that the event concerns.
     pub flow: u32,
-    /// Index of the packet's kind (of media, or feedback) in [`EventNames`](super::EventNames); `None` if the event
-    /// concerns no packet.
+    /// Index of the packet's kind (a kind of media, or feedback) in [`EventNames`](super::EventNames); `None` if the
+    /// event concerns no packet.
     pub media: Option<u8>,
-    /// Cause of a drop or of unsent data.
+    /// Cause of a [`Drop`](EventKind::Drop) or [`Unsent`](EventKind::Unsent); `None` for other events.
     pub cause: Option<EventCause>,
-    /// Sequence number of the packet, if it has one.
+    /// Sequence number of the packet; for a fast retransmit, that of the retransmitted segment. `None` if there is
+    /// none.
     pub sequence: Option<u64>,
-    /// Size with the IP header; for unsent data, size of the application's data.
+    /// Size of the packet in bytes, with the IP header; for an unsent packet, size of the application's data. `None` if
+    /// the event concerns no packet.
     pub bytes: Option<u32>,
-    /// Time by which the packet missed its deadline, or would have missed it if it had been sent; `None` for other
-    /// events.
+    /// Time by which a late packet missed its deadline, or an unsent one would have missed it if it had been sent (0 if
+    /// it would not); `None` for other events.
     pub late: Option<Duration>,
 }

@@ -43,21 +43,22 @@ impl Row {
 pub struct EventRow<'a> {
     /// Time of the event.
     pub at: Instant,
-    /// Name of the event's [`EventKind`].
+    /// Kind of the event: the [name](EventKind::name) of an [`EventKind`].
     pub event: &'a str,
-    /// Name of the flow or link direction at which it occurred.
+    /// Name of the flow, link direction or node at which the event occurred.
     pub entity: &'a str,
-    /// Name of the flow; `None` if the event concerns no flow.
+    /// Name of the flow that the event concerns; `None` if it concerns no flow.
     pub flow: Option<&'a str>,
     /// Kind of media of the packet, or `feedback` for acknowledgements and reports; `None` if the event concerns no
     /// packet.
     pub kind: Option<&'a str>,
-    /// Cause of a drop or of discarded data; `None` for other events.
+    /// Cause for which a packet was dropped, or discarded by a send queue; `None` for other events.
     pub cause: Option<&'a str>,
-    /// Size in bytes with the IP header; for data discarded by a send queue, without headers.
+    /// Size of the packet in bytes, with the IP header; for a packet discarded by a send queue, without headers. `None`
+    /// if the event concerns no packet.
     pub bytes: Option<u32>,
-    /// Time by which the packet missed its deadline, or would have missed it if it had been sent; `None` for other
-    /// events.
+    /// Time by which a late packet missed its deadline, or an unsent one would have missed it if it had been sent (0 if
+    /// it would not); `None` for other events.
     pub late: Option<Duration>,
 }
 

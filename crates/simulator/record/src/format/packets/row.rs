@@ -43,7 +43,7 @@ pub struct Hop {
     /// Low 32 bits of the packet's number in its flow: of the segment, datagram or DCCP packet, or the number that a
     /// report acknowledges.
     pub sequence: u32,
-    /// Number of packets that wait in the queue when this packet arrives, without this packet.
+    /// Number of packets that wait in the link's queue when this packet arrives, without this packet.
     pub queue: u64,
     /// Deadline of the packet's data, if it has one.
     pub deadline: Option<Instant>,

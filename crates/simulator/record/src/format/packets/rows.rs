@@ -18,7 +18,7 @@ const MAX_WAITING: usize = 16;
 /// Version of the file's layout, written in its metadata.
 const VERSION: u32 = 2;
 
-/// Identifier of a row returned by [`PacketRows::offered`].
+/// Identifier of the row of a packet at a link, returned by [`PacketRows::offered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HopId(u64);
 
@@ -117,7 +117,7 @@ impl PacketRows {
         self.chunks.push_back(Chunk { rows, open: 0 });
     }
 
-    /// Records that the packet's transmission lasts from `start` to `end`, which may be in the future.
+    /// Records that the packet's transmission lasts from `start` to `end`; both may be in the future.
     #[inline]
     pub fn transmitted(&mut self, id: HopId, start: Instant, end: Instant) {
         if let Some(row) = self.row_mut(id) {

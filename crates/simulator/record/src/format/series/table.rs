@@ -8,7 +8,7 @@ use headway_units::Instant;
 use indexmap::IndexMap;
 use std::ops::Range;
 
-/// The samples of a run, by entity and metric.
+/// The samples of a run, read from `series.arrow`, by entity (flow or link direction) and metric.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesTable {
     entities: NameSet,

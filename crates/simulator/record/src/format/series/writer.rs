@@ -11,11 +11,11 @@ use std::io::{self, Write};
 /// Rows of a record batch. The allocator reuses blocks of the size of such a column without system calls.
 const BATCH_ROWS: usize = 8192;
 
-/// Identifier of an entity: a flow or a link direction.
+/// Identifier of an entity in `series.arrow`: a flow or a link direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesEntity(i32);
 
-/// Identifier of a metric.
+/// Identifier of a metric in `series.arrow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesMetric(i32);
 
@@ -106,7 +106,7 @@ impl SeriesWriter {
         }
     }
 
-    /// Returns the number of samples so far.
+    /// Returns the number of samples appended so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows + self.batch.len() as u64
@@ -151,7 +151,7 @@ impl SeriesWriter {
         file.end().map(|_| ())
     }
 
-    /// Writes the bytes of the file that are complete since the last call.
+    /// Writes the bytes of the file that have become complete since the last call to `writer`.
     ///
     /// # Errors
     /// The error of `writer`. A `Vec<u8>` does not fail.
@@ -165,7 +165,7 @@ impl SeriesWriter {
         }
     }
 
-    /// Writes the rest of the file.
+    /// Writes the rest of the file to `writer`.
     ///
     /// # Errors
     /// The errors of [`drain`](Self::drain).

@@ -46,7 +46,7 @@ pub(super) fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
 }
 
 impl DccpPacket {
-    /// Returns the packet with these source and destination ports.
+    /// Returns the packet as on the wire, with these source and destination ports.
     #[must_use]
     pub fn on_wire(&self, [source_port, destination_port]: [u16; 2]) -> Packet<'_> {
         Packet {

@@ -12,7 +12,7 @@ use headway_units::{Dialect, Duration, Instant, OptionError, Random};
 use v1::V1;
 use v3::V3;
 
-/// Version of BBR.
+/// Version of the BBR algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub enum BbrVersion {
     /// BBR version 1 of Linux 6.1 (net/ipv4/tcp_bbr.c).
@@ -26,7 +26,7 @@ pub enum BbrVersion {
 options! {
     /// Options of `tcp-bbr`.
     BbrOptions {
-        /// Version of BBR.
+        /// Version of the BBR algorithm.
         Usual version: BbrVersion = BbrVersion::V3, Linux: BbrVersion::V1Linux;
     }
 }

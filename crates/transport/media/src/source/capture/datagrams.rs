@@ -20,11 +20,11 @@ pub struct Capture {
 /// A UDP datagram of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Index of its flow, which has one sender and one receiver.
+    /// Index of the datagram's flow: all datagrams of one sender (address and port) to one receiver.
     pub flow: u32,
     /// Time after the first packet of the file, in ns; absent if the file gives none.
     pub at: Option<i64>,
-    /// Size of the UDP payload as sent in bytes, even if not all of it was captured.
+    /// Size of the UDP payload as sent, in bytes, even if not all of it was captured.
     pub bytes: u32,
     /// RTP payload type, if the payload looks like RTP.
     pub payload_type: Option<u8>,
@@ -32,7 +32,7 @@ pub struct Datagram {
     pub packet: u64,
 }
 
-/// Truncation of a file within a record.
+/// Place at which a capture file ends within a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Number of complete packets before the truncated record.

@@ -7,7 +7,7 @@ use crate::write::{Write, WriteSize};
 use crate::{Context, TransportState};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError, Random, Rate};
 
-/// State of an encoder.
+/// State of the source `encoder`.
 #[derive(Debug)]
 pub struct Encoder {
     options: EncoderOptions,
@@ -30,14 +30,14 @@ pub struct Encoder {
     window: Window,
 }
 
-/// Counts of an encoder.
+/// Counts of the source `encoder`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EncoderCounts {
     /// Captured frames: written or skipped.
     pub captured_frames: u64,
-    /// Captured frames that were not written because too much data waited.
+    /// Captured frames that were not written because too much data waited in the send queue (`skip_above`).
     pub skipped_frames: u64,
-    /// Changes of the rate.
+    /// Changes of the encoder's rate.
     pub rate_changes: u64,
     /// Bursts that followed a change of the rate.
     pub bursts: u64,
@@ -45,8 +45,8 @@ pub struct EncoderCounts {
     pub written_bytes: u64,
     /// Bytes of the written frames in complete windows: consecutive intervals of at least 1 s.
     pub windowed_bytes: f64,
-    /// Bytes of the written frames above the target rate of the transport, summed over complete windows: consecutive
-    /// intervals of at least 1 s. Without a target rate, the encoder's rate is used.
+    /// Bytes of the written frames beyond those that the target rate of the transport allows, summed over complete
+    /// windows: consecutive intervals of at least 1 s. Without a target rate, the encoder's rate is used.
     pub bytes_above_target: f64,
 }
 
@@ -105,7 +105,7 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// Returns the rate that the encoder has accepted.
+    /// Returns the current rate of the encoder, the target rate of its transport that it accepted last.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.rate

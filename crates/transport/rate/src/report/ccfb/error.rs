@@ -9,7 +9,7 @@ use std::fmt;
 pub enum CcfbError {
     /// The version is not 2.
     Version(u8),
-    /// Another kind of RTCP packet.
+    /// The packet is another kind of RTCP packet.
     Kind {
         /// Packet type, 205 in feedback packets.
         packet_type: u8,
@@ -18,7 +18,7 @@ pub enum CcfbError {
     },
     /// The length field differs from the length of the packet.
     Length {
-        /// Length by the field, in bytes.
+        /// Length that the field states, in bytes.
         stated: usize,
         /// Length of the packet in bytes.
         bytes: usize,
@@ -29,19 +29,19 @@ pub enum CcfbError {
     Truncated,
     /// A block has more packets than [`CcfbBlock::MAX_PACKETS`].
     TooManyPackets {
-        /// Stream of the block.
+        /// Synchronization source of the RTP stream of the block.
         ssrc: u32,
-        /// Number of packets.
+        /// Number of packets in the block.
         count: usize,
     },
     /// A block has no packets, which [`NumReports::LastOffset`](super::NumReports::LastOffset) cannot express.
     EmptyBlock {
-        /// Stream of the block.
+        /// Synchronization source of the RTP stream of the block.
         ssrc: u32,
     },
     /// The packet is longer than its length field can state.
     TooLong {
-        /// Length in bytes.
+        /// Length of the packet, in bytes.
         bytes: usize,
     },
 }

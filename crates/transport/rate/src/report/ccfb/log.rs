@@ -8,7 +8,8 @@ use headway_units::{Ecn, Instant};
 ///
 /// - Each block covers the latest `window` sequence numbers up to the greatest one received, or fewer at the start. A
 ///   packet is therefore in several blocks, and a lost feedback packet costs nothing that a later one repeats.
-/// - Of several copies of a packet, the first arrival is reported. If one of them is marked CE, CE is reported.
+/// - If a packet arrives several times, the first arrival is reported. If one of the copies is marked CE, CE is
+///   reported.
 /// - A packet older than the window is not recorded.
 /// - Sequence numbers are extended to the one nearest to the greatest number received, so that they may wrap.
 #[derive(Clone, Debug)]
@@ -24,8 +25,8 @@ impl CcfbLog {
         Self { ssrc, window: ArrivalWindow::new(window.clamp(1, CcfbBlock::MAX_PACKETS)) }
     }
 
-    /// Records an arrival of the packet with this RTP sequence number. Returns whether it is the first copy within the
-    /// window.
+    /// Records an arrival of the packet with this RTP sequence number. Returns whether it is the first copy, and not
+    /// older than the window of numbers.
     pub fn on_packet(&mut self, sequence: u16, at: Instant, ecn: Ecn) -> bool {
         // The first number is extended above 2^16, so that earlier numbers are positive.
         let near = self.window.greatest().unwrap_or((1 << 16) | u64::from(sequence));

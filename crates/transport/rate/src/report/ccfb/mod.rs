@@ -47,7 +47,7 @@ pub enum NumReports {
     LastOffset,
 }
 
-/// Arrivals of one stream.
+/// Block of a feedback packet (RFC 8888): the arrivals of one RTP stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CcfbBlock {
     /// Synchronization source of the stream.
@@ -58,7 +58,7 @@ pub struct CcfbBlock {
     pub arrivals: Vec<TimedArrival>,
 }
 
-/// A feedback packet.
+/// RTCP Congestion Control Feedback packet (RFC 8888).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CcfbPacket {
     /// Synchronization source of the sender of this packet.
@@ -73,10 +73,10 @@ pub struct CcfbPacket {
 impl CcfbBlock {
     /// Largest number of packets in a block: a quarter of the sequence numbers.
     pub const MAX_PACKETS: usize = 16_384;
-    /// Size of a block without packets.
+    /// Size of a block without packets, in bytes.
     pub const HEADER_BYTES: usize = 8;
 
-    /// Returns the encoded size, with padding to 32 bits.
+    /// Returns the encoded size of the block in bytes, with padding to 32 bits.
     #[must_use]
     pub const fn encoded_bytes(&self) -> usize {
         Self::HEADER_BYTES + 4 * self.arrivals.len().div_ceil(2)
@@ -84,10 +84,10 @@ impl CcfbBlock {
 }
 
 impl CcfbPacket {
-    /// Size of a packet without blocks.
+    /// Size of a feedback packet without blocks, in bytes.
     pub const EMPTY_BYTES: usize = HEADER_BYTES + TIMESTAMP_BYTES;
 
-    /// Appends the encoded packet to `buffer`.
+    /// Appends the encoded packet to `buffer`. `reading` is the meaning of `num_reports` that the peer expects.
     ///
     /// # Errors
     /// A block with more than [`CcfbBlock::MAX_PACKETS`] packets, an empty block under [`NumReports::LastOffset`], or
@@ -115,7 +115,8 @@ impl CcfbPacket {
         Ok(())
     }
 
-    /// Decodes one RTCP packet, without the other packets of a compound one. Ignores the value of padding.
+    /// Decodes one RTCP packet, without the other packets of a compound one. `reading` is the meaning of `num_reports`
+    /// that the peer uses. Ignores the value of padding.
     ///
     /// A peer with the other reading of `num_reports` is usually detected: if it reports an even number of packets, its
     /// length differs. If it reports an odd number, its packets are decoded without the last one, or with one more that
