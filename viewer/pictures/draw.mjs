@@ -37,9 +37,12 @@ await page.evaluate((height) => {
     Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
     canvas.replaceWith(svg);
   }
-  // Hide content outside the window to keep the file small.
-  for (const element of document.querySelectorAll("main *"))
+  for (const element of document.querySelectorAll("main *")) {
+    // Hide content outside the window to keep the file small.
     if (element.getBoundingClientRect().top >= height) element.style.visibility = "hidden";
+    // A PDF has gradients as images.
+    if (getComputedStyle(element).backgroundImage !== "none") element.style.backgroundImage = "none";
+  }
   // Cut the page off at the height of the window.
   Object.assign(document.getElementById("page").style, {
     contain: "strict",
