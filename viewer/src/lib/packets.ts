@@ -3,6 +3,7 @@
  * demand, and the least recently used ones are discarded.
  */
 import { column, readTable } from "./arrow.ts";
+import type { Hop } from "./hop.ts";
 import { firstAtLeast, firstAbove } from "./search.ts";
 import type { Source } from "./source.ts";
 
@@ -105,18 +106,18 @@ export class Packets {
     return { batches, missing };
   }
 
-  /** Returns the time of the first packet that is offered at or after `from` (ns). */
-  async nextAfter(from: number): Promise<number | null> {
-    let next: number | null = null;
+  /** Returns the first packet that is offered at or after `from` (ns), and when. */
+  async nextAfter(from: number): Promise<(Hop & { at: number }) | null> {
+    let next: (Hop & { at: number }) | null = null;
     for (let i = 0; i < this.index.length; i++) {
       const entry = this.index[i];
-      if (entry.until_ns < from || (next !== null && entry.base_ns >= next)) continue;
+      if (entry.until_ns < from || (next !== null && entry.base_ns >= next.at)) continue;
       const batch = this.batches.get(i) ?? (await this.fetch(i));
       for (const { start, end } of batch.linkRows) {
         const row = firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start);
         if (row === end) continue;
         const offered = batch.base + batch.offered[row] * batch.tick;
-        if (next === null || offered < next) next = offered;
+        if (next === null || offered < next.at) next = { at: offered, batch, row };
       }
     }
     return next;

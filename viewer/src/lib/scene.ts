@@ -19,6 +19,8 @@ export class Scene {
     kind: [] as number[],
     late: [] as boolean[],
     marked: [] as boolean[],
+    batch: [] as Batch[],
+    row: [] as number[],
   };
   /** Packets that were dropped recently. */
   readonly falling = {
@@ -31,9 +33,13 @@ export class Scene {
     flow: [] as number[],
     kind: [] as number[],
     cause: [] as string[],
+    batch: [] as (Batch | null)[],
+    row: [] as number[],
   };
   /** For each link, the flows of the waiting packets, in the order of transmission. */
   readonly queues: number[][] = [];
+  /** For each link, the hops of the waiting packets, in the same order; none if only samples are known. */
+  readonly waiting: { batch: Batch[]; row: number[] }[] = [];
   /** Whether hops at this time have not been loaded yet. */
   missing = false;
 
@@ -41,8 +47,12 @@ export class Scene {
     this.flying.count = 0;
     this.falling.count = 0;
     this.missing = false;
-    while (this.queues.length < links) this.queues.push([]);
+    while (this.queues.length < links) {
+      this.queues.push([]);
+      this.waiting.push({ batch: [], row: [] });
+    }
     for (const queue of this.queues) queue.length = 0;
+    for (const { batch, row } of this.waiting) batch.length = row.length = 0;
   }
 
   /** Clears the scene until packets are loaded. */
@@ -69,6 +79,8 @@ export class Scene {
       const waits = wait[i] * tick;
       if (since < waits) {
         this.queues[link].push(flow[i]);
+        this.waiting[link].batch.push(batch);
+        this.waiting[link].row.push(i);
         continue;
       }
       const takes = transmission[i] * tick;
@@ -80,7 +92,7 @@ export class Scene {
         const far = name === "host" || takes > 0;
         const gone = since - (far ? waits + takes + delay : waits);
         if (gone >= 0) {
-          if (gone < fall) this.drop(link, far, gone / fall, flow[i], kind[i], name);
+          if (gone < fall) this.drop(link, far, gone / fall, flow[i], kind[i], name, batch, i);
           continue;
         }
       }
@@ -88,7 +100,7 @@ export class Scene {
       if (run >= takes + delay) continue;
       const deadline = batch.deadline[i];
       const late = deadline !== null && since > deadline * 1e6;
-      this.fly(link, run, takes, delay, flow[i], kind[i], late, batch.mark[i] === 1);
+      this.fly(link, run, takes, delay, flow[i], kind[i], late, batch.mark[i] === 1, batch, i);
     }
   }
 
@@ -114,7 +126,7 @@ export class Scene {
       if (events.event.codes[row] !== drop || link < 0) continue;
       const flow = events.flow.codes[row] < 0 ? UNKNOWN : flows.indexOf(events.flow.names[events.flow.codes[row]]);
       const cause = events.cause.codes[row] < 0 ? "" : events.cause.names[events.cause.codes[row]];
-      this.drop(link, cause === "host", (now - events.time[row]) / fall, flow, UNKNOWN, cause);
+      this.drop(link, cause === "host", (now - events.time[row]) / fall, flow, UNKNOWN, cause, null, 0);
     }
   }
 
@@ -127,6 +139,8 @@ export class Scene {
     kind: number,
     late: boolean,
     marked: boolean,
+    batch: Batch,
+    row: number,
   ): void {
     const { flying } = this;
     const i = flying.count++;
@@ -139,9 +153,20 @@ export class Scene {
     flying.kind[i] = kind;
     flying.late[i] = late;
     flying.marked[i] = marked;
+    flying.batch[i] = batch;
+    flying.row[i] = row;
   }
 
-  private drop(link: number, far: boolean, age: number, flow: number, kind: number, cause: string): void {
+  private drop(
+    link: number,
+    far: boolean,
+    age: number,
+    flow: number,
+    kind: number,
+    cause: string,
+    batch: Batch | null,
+    row: number,
+  ): void {
     const { falling } = this;
     const i = falling.count++;
     falling.link[i] = link;
@@ -150,5 +175,7 @@ export class Scene {
     falling.flow[i] = flow;
     falling.kind[i] = kind;
     falling.cause[i] = cause;
+    falling.batch[i] = batch;
+    falling.row[i] = row;
   }
 }

@@ -4,6 +4,7 @@
  */
 import { causeMark, causeText, traceShape, type Shape } from "./colors.ts";
 import { placeNodes, type Edge, type Point } from "./layout.ts";
+import type { Hop } from "./hop.ts";
 import { UNKNOWN, type Scene } from "./scene.ts";
 import type { Ink } from "./theme.svelte.ts";
 
@@ -27,6 +28,8 @@ const PACKET_RADIUS_PX = 4;
 const MAX_QUEUE_PX = 56;
 const MIN_QUEUE_PX = 16;
 const FALL_PX = 46;
+/** Maximum distance between the pointer and a packet that it points at. */
+const REACH_PX = 9;
 /** Number of vertical positions of a falling packet; each has 5 horizontal positions. */
 const FALL_STEPS = 12;
 /** Maximum number of simultaneous drops with the cause as text; more drops have a letter. */
@@ -180,6 +183,7 @@ export class Stage {
     for (let i = 0; i < flying.count; i++) {
       const lane = this.lanes[flying.link[i]];
       const head = flying.head[i] * lane.length;
+      const { x, y } = this.flyingAt(scene, i);
       // Thousands of packets may be on a few hundred px. Skip packets that would cover another one.
       const spot = head >> 1;
       const look = paint[flying.flow[i]] ?? { color: ink.faint, faint: false };
@@ -189,8 +193,6 @@ export class Stage {
         faint = look.faint;
         to.globalAlpha = faint ? 0.2 : 1;
       }
-      const x = lane.x0 + lane.ux * head;
-      const y = lane.y0 + lane.uy * head;
       const body = (flying.head[i] - flying.tail[i]) * lane.length;
       if (body > 2 * PACKET_RADIUS_PX) {
         to.strokeStyle = look.color;
@@ -207,6 +209,51 @@ export class Stage {
     to.globalAlpha = 1;
   }
 
+  private flyingAt({ flying }: Scene, i: number): Point {
+    const lane = this.lanes[flying.link[i]];
+    const head = flying.head[i] * lane.length;
+    return { x: lane.x0 + lane.ux * head, y: lane.y0 + lane.uy * head };
+  }
+
+  private fallingAt({ falling }: Scene, i: number): Point {
+    const lane = this.lanes[falling.link[i]];
+    const age = falling.age[i];
+    // Start next to the queue, with a small distance between packets.
+    const aside = 30 + (falling.link[i] % 3) * 2 + ((i * 7) % 5) * 4 * age;
+    return {
+      x: falling.far[i] ? lane.x1 + aside * age : lane.x0 + lane.ux * 7 + aside,
+      y: (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7 + lane.ny * 10) + FALL_PX * age * age,
+    };
+  }
+
+  /** Returns the packet at a position: the one in a queue, or the nearest other one within reach. */
+  find(scene: Scene, x: number, y: number): Hop | null {
+    for (let link = 0; link < this.lanes.length; link++) {
+      const { batch, row } = scene.waiting[link] ?? { batch: [], row: [] };
+      if (row.length === 0) continue;
+      const lane = this.lanes[link];
+      const [dx, dy] = [x - lane.x0, y - lane.y0];
+      const along = dx * lane.ux + dy * lane.uy;
+      const place = Math.floor((dx * lane.nx + dy * lane.ny - 3) / this.cell(this.longest(scene, link)));
+      if (along >= 1 && along <= 12 && place >= 0 && place < row.length)
+        return { batch: batch[place], row: row[place] };
+    }
+    let [nearest, hop]: [number, Hop | null] = [REACH_PX, null];
+    const consider = (at: Point, batch: Hop["batch"] | null, row: number) => {
+      const distance = Math.hypot(at.x - x, at.y - y);
+      if (batch && distance <= nearest) [nearest, hop] = [distance, { batch, row }];
+    };
+    const { flying, falling } = scene;
+    for (let i = 0; i < flying.count; i++) consider(this.flyingAt(scene, i), flying.batch[i], flying.row[i]);
+    for (let i = 0; i < falling.count; i++) consider(this.fallingAt(scene, i), falling.batch[i], falling.row[i]);
+    return hop;
+  }
+
+  /** Returns the largest length of a queue so far. */
+  private longest(scene: Scene, link: number): number {
+    return Math.max(this.network.links[link].peak, scene.queues[link].length);
+  }
+
   private drawQueues(to: CanvasRenderingContext2D, scene: Scene, paint: Paint, ink: Ink): void {
     to.font = "11px system-ui, sans-serif";
     to.textAlign = "center";
@@ -215,7 +262,7 @@ export class Stage {
       const queue = scene.queues[link];
       if (!queue || queue.length === 0) continue;
       const lane = this.lanes[link];
-      const step = this.cell(Math.max(this.network.links[link].peak, queue.length));
+      const step = this.cell(this.longest(scene, link));
       this.across(to, lane);
       // Adjacent packets of a flow are one bar, so that long queues are drawn fast.
       for (let start = 0; start < queue.length;) {
@@ -246,17 +293,13 @@ export class Stage {
     to.textBaseline = "middle";
     to.font = "bold 11px system-ui, sans-serif";
     for (let i = 0; i < falling.count; i++) {
-      const lane = this.lanes[falling.link[i]];
       const age = falling.age[i];
       // Skip packets that would cover another one.
       const spot = (falling.link[i] * FALL_STEPS + Math.floor(age * FALL_STEPS)) * 5 + (i % 5);
       if (this.fallen[spot] === this.frame) continue;
       this.fallen[spot] = this.frame;
       const look = paint[falling.flow[i]];
-      // Start next to the queue, with a small distance between packets.
-      const aside = 30 + (falling.link[i] % 3) * 2 + ((i * 7) % 5) * 4 * age;
-      const x = falling.far[i] ? lane.x1 + aside * age : lane.x0 + lane.ux * 7 + aside;
-      const y = (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7 + lane.ny * 10) + FALL_PX * age * age;
+      const { x, y } = this.fallingAt(scene, i);
       to.globalAlpha = (1 - age) * (look?.faint ? 0.3 : 1);
       to.fillStyle = look?.color ?? ink.faint;
       traceShape(to, this.network.shapes[falling.kind[i]] ?? "square", x, y, PACKET_RADIUS_PX);

@@ -149,6 +149,45 @@ describe("the page", () => {
     await page.getByRole("button", { name: "Next packet" }).click();
     const next = served.one.hops.find((hop) => hop.offered >= 1e9 + 1000)!.offered / 1e9;
     await expect.poll(() => time(page)).toBeCloseTo(next, 3);
+    expect(await page.locator("[data-packet]").textContent()).toContain(`since ${next.toFixed(6)} s`);
+    await close();
+  });
+
+  it("has the details of the packet at the pointer, and keeps those of a click", async () => {
+    const { page, close } = await open(served.browser, `${served.url}&t=1.0001`);
+    await drawn(page);
+    const details = page.locator("[data-packet]");
+    const stage = page.locator("#topology canvas").nth(1);
+    const at = await stage.evaluate(async (canvas) => {
+      const { left, top, right, bottom } = canvas.getBoundingClientRect();
+      const shown = () => /since/.test(document.querySelector("[data-packet]")!.textContent!);
+      for (let y = top; y < bottom; y += 6)
+        for (let x = left; x < right; x += 6) {
+          canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y, bubbles: true }));
+          await new Promise((done) => setTimeout(done, 0));
+          if (shown()) return { x, y };
+        }
+      return null;
+    });
+    // The first position within reach is up and left of the packet.
+    await page.mouse.move(at!.x + 3, at!.y + 3);
+    const [, flow, kind, sequence, bytes, since] = (await details.textContent())!.match(
+      /(\S+) (\S+) (\d+), (\d+) B: at \S+ since ([\d.]+) s/,
+    )!;
+    expect(
+      served.one.hops.some(
+        (hop) =>
+          hop.sequence === Number(sequence) &&
+          hop.bytes === Number(bytes) &&
+          served.one.meta.flows[hop.flow] === flow &&
+          served.one.meta.kinds[hop.kind] === kind &&
+          Math.abs(hop.offered / 1e9 - Number(since)) < 1e-6,
+      ),
+    ).toBe(true);
+    const text = await details.textContent();
+    await page.mouse.click(at!.x + 3, at!.y + 3);
+    await page.mouse.move(0, 0);
+    expect(await details.textContent()).toBe(text);
     await close();
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { describe as details } from "../../src/lib/hop.ts";
 import { openPackets } from "../../src/lib/packets.ts";
 import { Scene, UNKNOWN } from "../../src/lib/scene.ts";
 import type { Source } from "../../src/lib/source.ts";
@@ -121,8 +122,8 @@ describe("batches", () => {
 
   it("have the time of the next packet", async () => {
     const { packets } = await open(hops);
-    expect(await packets.nextAfter(1500)).toBe(2000);
-    expect(await packets.nextAfter(BATCH * 1000 - 1)).toBe(BATCH * 1000);
+    expect((await packets.nextAfter(1500))?.at).toBe(2000);
+    expect((await packets.nextAfter(BATCH * 1000 - 1))?.at).toBe(BATCH * 1000);
     expect(await packets.nextAfter(1e12)).toBeNull();
   });
 });
@@ -144,4 +145,31 @@ it("without packets, queues are drawn from samples and drops from events", () =>
   expect(scene.falling.count).toBe(1);
   expect(scene.falling.flow[0]).toBe(1);
   expect(scene.falling.age[0]).toBeCloseTo(0.25);
+});
+
+describe("the details of a packet", () => {
+  async function text(rest: Partial<Hop>) {
+    const { packets } = await open([hop(0, { transmission: 500 }), hop(1e9, { sequence: 7, flow: 1, ...rest })]);
+    return details(packets, (await packets.nextAfter(1e9))!);
+  }
+
+  it("have its times at the link", async () => {
+    expect(await text({ wait: 4e6, kind: 1, bytes: 1500, mark: 1 })).toBe(
+      "ftp data 7, 1500 B: at a->b since 1.000000 s, 4 ms in the queue, 8 ms of transmission, 10 ms of propagation, " +
+        "marked, arrives at 1.022000 s",
+    );
+  });
+
+  it("have its deadline", async () => {
+    expect(await text({ deadline: 20 })).toMatch(/arrives at 1\.018000 s, 2 ms before its deadline$/);
+    expect(await text({ deadline: 15 })).toMatch(/, 3 ms after its deadline$/);
+  });
+
+  it("have the cause of a drop", async () => {
+    const dropped = await text({ fate: 1, transmission: 0, wait: 3e6 });
+    expect(dropped).toBe(
+      "ftp audio 7, 1000 B: at a->b since 1.000000 s, 3 ms in the queue, dropped at 1.003000 s: queue full",
+    );
+    expect(await text({ fate: 2 })).toMatch(/10 ms of propagation, dropped at 1\.018000 s: host$/);
+  });
 });
