@@ -42,9 +42,24 @@ impl<'a> Page<'a> {
         if path.as_os_str() == "-" {
             return text(page);
         }
-        std::fs::write(path, page).map_err(Failure::file("write", path))?;
+        replace(path, page).map_err(Failure::file("write", path))?;
         text(line)
     }
+}
+
+/// Writes a file. A file that exists is replaced when the new one is complete, so that an error leaves the old one.
+fn replace(path: &Path, page: &str) -> io::Result<()> {
+    let old = match std::fs::symlink_metadata(path) {
+        Ok(old) if old.is_file() => old,
+        // A new file, or a link, pipe or device.
+        _ => return std::fs::write(path, page),
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(page.as_bytes())?;
+    file.as_file().set_permissions(old.permissions())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 fn check_page(path: &Path) -> Result<(), Failure> {
@@ -82,4 +97,21 @@ pub(crate) fn note(text: &str) {
 /// Escapes control characters in each line.
 fn lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        for page in ["a long page", "short"] {
+            replace(&path, page).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), page);
+        }
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+        assert!(replace(&folder.path().join("none/report.html"), "page").is_err());
+    }
 }

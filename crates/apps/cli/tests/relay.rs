@@ -259,6 +259,28 @@ fn a_relay_without_a_peer_prints_reports() {
     );
 }
 
+/// A second peer was accepted, and its datagrams were acknowledged and then discarded.
+#[test]
+fn a_relay_with_once_refuses_a_second_peer() {
+    let program = program();
+    let to = program.local_addr().unwrap().to_string();
+    let mut server = Relay::new(&["--listen", ANY, "--to", &to, "--insecure", "--once"]);
+    let at = server.word_after("listening at ");
+    let mut first = Relay::new(&["--connect", &at, "--from", ANY, "--insecure", "--once"]);
+    let from = first.word_after("port 0 listens at ");
+    let send = |number: u8| UdpSocket::bind(ANY).unwrap().send_to(&[number], &from).unwrap();
+    let mut buffer = [0; 8];
+    send(1);
+    assert_eq!(program.recv(&mut buffer).unwrap(), 1);
+    let second = headway(&["relay", "--connect", &at, "--from", ANY, "--insecure", "--once"]).output().unwrap();
+    let messages = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success() && messages.contains("Too Busy"), "{messages}");
+    send(2);
+    assert_eq!((program.recv(&mut buffer).unwrap(), buffer[0]), (1, 2));
+    first.end();
+    server.child.wait().unwrap();
+}
+
 #[test]
 fn errors_include_the_allowed_values() {
     let folder = tempfile::tempdir().unwrap();
@@ -270,6 +292,7 @@ fn errors_include_the_allowed_values() {
     std::fs::write(&itself, ports).unwrap();
     let itself = itself.to_str().unwrap();
     let end = ["--connect", "127.0.0.1:9", "--insecure"];
+    let many = ["--from", ANY].repeat(257);
     for (arguments, why) in [
         (&[file][..], "rules.toml:3:1: port[0]: unknown key \"lsten\"; did you mean \"listen\"?"),
         (&["none.toml"], "cannot read none.toml"),
@@ -279,6 +302,7 @@ fn errors_include_the_allowed_values() {
         (&["--from", ANY, "--listen", ANY], "cannot be used with"),
         (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
         (&["--to", "127.0.0.1:0"], "has port 0; expected a port"),
+        (&many, "--from and --to: 257 addresses; a relay has at most 256 ports"),
         (&["--from", ANY, "--rate-fd", "77"], "--rate-fd 77: No such file or directory"),
         // Datagrams would loop.
         (&["--from", "127.0.0.1:9"], "--connect 127.0.0.1:9: this command listens at 127.0.0.1:9 and"),

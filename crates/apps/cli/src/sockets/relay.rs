@@ -24,6 +24,7 @@ use headway_record::FlowLabel;
 use headway_units::Instant;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
+use std::num::TryFromIntError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,6 +84,9 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
     options.connection.one_way_delays = args.delays.is_enabled();
     options.order_wait = options.order_wait.filter(|_| !args.order.unordered);
     options.reconnect = args.connect.is_some() && !args.once;
+    if args.once {
+        options.accepted = Some(1);
+    }
     check_methods(args.media.method.is_some() || rules.have_methods(), &options)?;
     // The rules and the identity may be pipes: until they are read, a signal ends the program.
     interrupt::listen();
@@ -126,7 +130,11 @@ fn rules(args: &RelayOptions) -> Result<Rules, Failure> {
         return Rules::read(path);
     }
     let places = args.from.iter().cloned().map(Place::Listen).chain(args.to.iter().cloned().map(Place::To));
-    let ports: Vec<Port> = (0..=u8::MAX).zip(places).map(|(number, place)| Port { number, place }).collect();
+    let numbered = places.enumerate().map(|(number, place)| Ok(Port { number: u8::try_from(number)?, place }));
+    let ports = numbered.collect::<Result<Vec<_>, TryFromIntError>>().map_err(|_| {
+        let given = args.from.len() + args.to.len();
+        Failure::Sockets(format!("--from and --to: {given} addresses; a relay has at most 256 ports"))
+    })?;
     Ok(Rules::of_ports(ports))
 }
 
@@ -443,8 +451,7 @@ impl Relay {
                 let _ = console.refused(&server);
                 let refused = server.counters().refused_handshakes;
                 line.reverse().iter().for_each(|reverse| reverse.set_refused(refused));
-                // With `--once`, the first connection is the only one.
-                if args.once { Supply::Runs } else { newer(&connections, &mut next) }
+                newer(&connections, &mut next)
             });
             if args.once {
                 let recorded = watch.finish(&ended.total, ended.total.flows());
