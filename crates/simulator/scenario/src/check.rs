@@ -239,7 +239,7 @@ pub fn resend_error(flow: &Flow) -> Option<String> {
     } else if controller.reports() != headway_rate::ReportForm::Arrivals {
         Some(format!(
             "resend needs a receiver that acknowledges each packet as in Ack Vectors, and that of {} does not: \
-             write resend = false, or a transport tcp-like, rap, or dccp with ccid = 2",
+             write resend = false, or a transport tcp-like, rap, or dccp with ccid = 2 or 254",
             controller.kind()
         ))
     } else if let SourceOptions::Ftp(_) = *flow.source {

@@ -105,7 +105,7 @@ fn resend_needs_a_receiver_that_acknowledges_each_packet() {
         let error = error(&text(transport, cbr));
         let sentence = format!(
             "test.toml:11:42: flow[0].send_queue.resend: resend needs a receiver that acknowledges each packet as in Ack \
-             Vectors, and that of {kind} does not: write resend = false, or a transport tcp-like, rap, or dccp with ccid = 2"
+             Vectors, and that of {kind} does not: write resend = false, or a transport tcp-like, rap, or dccp with ccid = 2 or 254"
         );
         assert!(error.starts_with(&sentence), "{error}");
     }

@@ -151,7 +151,11 @@ fn draw_panel(
             Trace::Line { points, .. } => points,
             Trace::Band { mean, .. } => mean,
         };
-        chart.draw_series([PathElement::new(placed(points), line(trace, color))])?;
+        let points = placed(points);
+        if let [point] = points[..] {
+            chart.draw_series([Circle::new(point, 3 * PIXEL, color.filled())])?;
+        }
+        chart.draw_series([PathElement::new(points, line(trace, color))])?;
     }
     Ok(())
 }

@@ -13,7 +13,10 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     for flow in &evidence.summary.flows {
         let pictures = |kind: &MediaKind| !matches!(kind, MediaKind::Data | MediaKind::Audio);
         for (kind, frames) in flow.frames.iter().filter(|(kind, _)| pictures(kind)) {
-            let in_time = frames.on_time_frames.unwrap_or(frames.complete_frames);
+            let (in_time, arrived) = match frames.on_time_frames {
+                Some(frames) => (frames, "arrived whole and on time"),
+                None => (frames.complete_frames, "arrived whole"),
+            };
             if frames.written_frames > 0 && (in_time as f64) < MIN_COMPLETE * frames.written_frames as f64 {
                 let missing = 1.0 - in_time as f64 / frames.written_frames as f64;
                 let finding = Finding {
@@ -22,7 +25,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                     severity: Severity::Problem,
                     subject: flow.name.clone(),
                     text: format!(
-                        "of {} of {kind} of {} {in_time} arrived whole and on time",
+                        "of {} of {kind} of {} {in_time} {arrived}",
                         count(frames.written_frames, "frame"),
                         flow.name
                     ),
