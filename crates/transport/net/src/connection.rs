@@ -233,8 +233,8 @@ impl Connection {
     }
 
     /// Returns the number of received datagrams that were dropped because [`Options::unread`](crate::Options::unread)
-    /// others were unread. Each drop is reported to the peer, whose controller then reduces its rate (RFC 4340 section
-    /// 11.7, RFC 4342 section 5.2).
+    /// others were unread. Each drop is reported to the peer. Its controller then reduces its rate if it is `tcp-like`
+    /// or based on `tfrc` (RFC 4340 section 11.7, RFC 4342 section 5.2).
     #[must_use]
     pub fn dropped_datagrams(&self) -> u64 {
         self.mailbox.dropped()

@@ -81,7 +81,7 @@ impl Accumulator {
         self.step(Step::new(bytes, rate), rate)
     }
 
-    /// Advances by `step`, which must have been computed for `rate`. Returns the new instant, rounded down to 1 ns.
+    /// Advances by `step`. All steps must be computed for the same `rate`. Returns the time, rounded down to 1 ns.
     #[inline]
     pub fn step(&mut self, step: Step, rate: Rate) -> Instant {
         self.at += Duration::from_nanos(step.nanos);

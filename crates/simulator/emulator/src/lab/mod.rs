@@ -119,10 +119,10 @@ enum Ends {
 }
 
 impl Lab {
-    /// Creates the network namespaces of a scenario, and starts the `server` commands of its flows.
+    /// Creates a network namespace for each node with a real end, and starts the `server` commands.
     ///
     /// # Errors
-    /// Missing rights, and failures of the kernel.
+    /// Too many flows with real ends, a flow without a start, or failures of the system.
     pub fn new(rights: LabRights, scenario: &Scenario, options: &LabOptions) -> Result<Self, LabError> {
         let external = |flow: &&(usize, &Flow)| flow.1.transport.external().is_some();
         let described: Vec<_> = scenario.flows.iter().enumerate().collect();

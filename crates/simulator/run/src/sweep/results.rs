@@ -294,8 +294,8 @@ impl ResultTable {
     }
 
     /// Returns the number of combinations of values with a metric that is not [within](Estimate::is_within) `relative`:
-    /// half the width of its 95 % interval is above `relative` times its mean, or fewer than
-    /// [`MIN_RUNS`](headway_record::MIN_RUNS) runs have equal values.
+    /// half the width of its 95 % interval is above `relative` times its mean, or all runs have equal
+    /// values, but are fewer than [`MIN_RUNS`](headway_record::MIN_RUNS).
     #[must_use]
     pub fn wider_than(&self, relative: f64) -> usize {
         self.rows.iter().filter(|row| row.is_wider_than(relative)).count()

@@ -41,12 +41,12 @@ pub enum Inserted {
     Refused,
 }
 
-/// Reassembles the frames of one flow and kind from packets that are reordered, duplicated or lost.
+/// Reassembles the frames of one flow and media kind, despite reordering, duplicates and losses.
 ///
 /// A frame is complete when all its packets have arrived, and only once: late duplicates do not complete it again.
 /// Frames are returned in the order of completion. If a limit is exceeded, the oldest incomplete frame is abandoned.
-/// Numbers wrap: a frame is newer than another if it is less than 2^31 ahead (RFC 1982). Forged packets may close
-/// frames, so the transport must authenticate their origin.
+/// Numbers wrap: a frame is newer than another if it is less than 2^31 ahead (RFC 1982). Forged packets may end
+/// frames early, so the transport must authenticate them.
 ///
 /// ```
 /// use headway_media::{Fragment, Inserted, Reassembly, ReassemblyOptions};

@@ -241,7 +241,7 @@ impl<T> SendQueue<T> {
 
     /// Drops the first packet if it is late and its drop consumes the permission to send ([`Rules::discard_spends`]).
     /// Returns whether it did. Call it before each [`dequeue`](Self::dequeue), and report a drop to the controller as a
-    /// packet sent.
+    /// discard.
     #[inline]
     pub fn discard_head(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
         self.rules.discard_spends && self.discards_head(now, unsent)
