@@ -99,9 +99,21 @@ fn each_queue_has_a_separate_axis() {
     assert_eq!(panels.len(), 2);
     let [upper, lower] = [&panels[0], &panels[1]].map(|panel| lines(&elements, panel));
     assert_eq!((upper.len(), lower.len()), (2, 1));
-    panels[0].assert_shows(&upper[0], &long, "b->c, queue");
-    panels[0].assert_shows(&upper[1], &average, "b->c, average");
-    panels[1].assert_shows(&lower[0], &short, "a->b, queue");
+    panels[0].assert_shows(&upper[0], &steps(&long), "b->c, queue");
+    panels[0].assert_shows(&upper[1], &steps(&average), "b->c, average");
+    panels[1].assert_shows(&lower[0], &steps(&short), "a->b, queue");
+}
+
+/// Returns the corners of a curve whose values hold until the next sample.
+fn steps(samples: &Points) -> Points {
+    let mut corners = vec![samples[0]];
+    for pair in samples.windows(2) {
+        if pair[0].1 != pair[1].1 {
+            corners.push((pair[1].0, pair[0].1));
+        }
+        corners.push(pair[1]);
+    }
+    corners
 }
 
 /// The thinned points of a sawtooth of 50 000 samples are on the sawtooth and include its extremes.
