@@ -1,16 +1,10 @@
 /** Details of a packet at one link. */
 import { causeText } from "./colors.ts";
 import { quantity } from "./format.ts";
-import type { Batch, Packets } from "./packets.ts";
-
-/** Row of a batch: a packet at one link. */
-export interface Hop {
-  batch: Batch;
-  row: number;
-}
+import type { Hop, Packets } from "./packets.ts";
 
 /** Returns a sentence with the packet, its times at the link, and its fate. */
-export function describe(packets: Packets, { batch, row }: Hop): string {
+export function hopText(packets: Packets, { batch, row }: Hop): string {
   const { base, tick, offered, wait, transmission, propagation } = batch;
   const link = packets.links[batch.linkRows.find(({ start, end }) => start <= row && row < end)?.link ?? 0];
   const s = (ticks: number) => (ticks * tick) / 1e9;

@@ -3,7 +3,6 @@
  * demand, and the least recently used ones are discarded.
  */
 import { column, readTable } from "./arrow.ts";
-import type { Hop } from "./hop.ts";
 import { firstAtLeast, firstAbove } from "./search.ts";
 import type { Source } from "./source.ts";
 
@@ -56,6 +55,12 @@ export interface Batch {
   linkRows: LinkRows[];
   /** Kinds of the packets in the batch. */
   kinds: Set<number>;
+}
+
+/** Row of a batch: a packet at one link. */
+export interface Hop {
+  batch: Batch;
+  row: number;
 }
 
 /** Number of batches in memory, about 100 MB. */

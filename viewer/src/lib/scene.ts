@@ -100,7 +100,7 @@ export class Scene {
       if (run >= takes + delay) continue;
       const deadline = batch.deadline[i];
       const late = deadline !== null && since > deadline * 1e6;
-      this.fly(link, run, takes, delay, flow[i], kind[i], late, batch.mark[i] === 1, batch, i);
+      this.fly(link, run, takes, delay, late, batch, i);
     }
   }
 
@@ -130,18 +130,7 @@ export class Scene {
     }
   }
 
-  private fly(
-    link: number,
-    run: number,
-    takes: number,
-    delay: number,
-    flow: number,
-    kind: number,
-    late: boolean,
-    marked: boolean,
-    batch: Batch,
-    row: number,
-  ): void {
+  private fly(link: number, run: number, takes: number, delay: number, late: boolean, batch: Batch, row: number): void {
     const { flying } = this;
     const i = flying.count++;
     // On a link with almost no delay, the packet crosses the link while it is transmitted.
@@ -149,10 +138,10 @@ export class Scene {
     flying.link[i] = link;
     flying.head[i] = Math.min(run / length, 1);
     flying.tail[i] = Math.min(Math.max((run - takes) / length, 0), 1);
-    flying.flow[i] = flow;
-    flying.kind[i] = kind;
+    flying.flow[i] = batch.flow[row];
+    flying.kind[i] = batch.kind[row];
     flying.late[i] = late;
-    flying.marked[i] = marked;
+    flying.marked[i] = batch.mark[row] === 1;
     flying.batch[i] = batch;
     flying.row[i] = row;
   }

@@ -4,7 +4,7 @@
  */
 import { causeMark, causeText, traceShape, type Shape } from "./colors.ts";
 import { placeNodes, type Edge, type Point } from "./layout.ts";
-import type { Hop } from "./hop.ts";
+import type { Hop } from "./packets.ts";
 import { UNKNOWN, type Scene } from "./scene.ts";
 import type { Ink } from "./theme.svelte.ts";
 
@@ -183,12 +183,12 @@ export class Stage {
     for (let i = 0; i < flying.count; i++) {
       const lane = this.lanes[flying.link[i]];
       const head = flying.head[i] * lane.length;
-      const { x, y } = this.flyingAt(scene, i);
       // Thousands of packets may be on a few hundred px. Skip packets that would cover another one.
       const spot = head >> 1;
       const look = paint[flying.flow[i]] ?? { color: ink.faint, faint: false };
       if (lane.taken[spot] === this.frame) continue;
       lane.taken[spot] = this.frame;
+      const { x, y } = this.flyingAt(scene, i);
       if (look.faint !== faint) {
         faint = look.faint;
         to.globalAlpha = faint ? 0.2 : 1;

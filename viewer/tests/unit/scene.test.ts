@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describe as details } from "../../src/lib/hop.ts";
+import { hopText } from "../../src/lib/hop.ts";
 import { openPackets } from "../../src/lib/packets.ts";
 import { Scene, UNKNOWN } from "../../src/lib/scene.ts";
 import type { Source } from "../../src/lib/source.ts";
@@ -150,7 +150,7 @@ it("without packets, queues are drawn from samples and drops from events", () =>
 describe("the details of a packet", () => {
   async function text(rest: Partial<Hop>) {
     const { packets } = await open([hop(0, { transmission: 500 }), hop(1e9, { sequence: 7, flow: 1, ...rest })]);
-    return details(packets, (await packets.nextAfter(1e9))!);
+    return hopText(packets, (await packets.nextAfter(1e9))!);
   }
 
   it("have its times at the link", async () => {

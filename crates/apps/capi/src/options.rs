@@ -29,7 +29,7 @@ impl HeadwayOptions {
         Ok(())
     }
 
-    /// Selects the send queue. The limit does not change.
+    /// Selects the send queue. The limit, and whether lost datagrams are sent again, do not change.
     pub(crate) fn set_send_queue(&mut self, name: &str) -> Result<(), Failure> {
         self.options = self.options.clone().with_queue(name)?;
         Ok(())
@@ -100,7 +100,8 @@ mod tests {
         options.set_send_queue("sure-first").unwrap();
         assert!(message(options.set_controller("cubic")).contains("tfrc-sp"));
         assert!(message(options.set_send_queue("lifo")).contains("sfdps1"));
-        assert_eq!(options.options.queue.rules.limit, Options::insecure().queue.rules.limit);
+        let (rules, usual) = (options.options.queue.rules, Options::insecure().queue.rules);
+        assert_eq!((rules.limit, rules.resend), (usual.limit, usual.resend));
     }
 
     /// The page `how-to/use-from-c.md` lists the controllers that C cannot select.

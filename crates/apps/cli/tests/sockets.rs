@@ -748,6 +748,7 @@ fn metrics_count_received_datagrams() {
     drop(TcpStream::connect(&at).unwrap());
     let asked = |what: &str| ask(&at, &format!("{what} HTTP/1.1\r\nHost: {at}\r\n\r\n"));
     assert!(asked("GET /else").starts_with("HTTP/1.1 404 "));
+    assert!(asked("GET /rate").starts_with("HTTP/1.1 404 "), "a receiver has no encoder");
     assert!(asked("POST /metrics").starts_with("HTTP/1.1 405 "));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");

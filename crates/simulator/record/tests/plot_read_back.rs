@@ -104,6 +104,15 @@ fn each_queue_has_a_separate_axis() {
     panels[1].assert_shows(&lower[0], &steps(&short), "a->b, queue");
 }
 
+/// A line of one point is invisible.
+#[test]
+fn a_single_sample_is_a_mark() {
+    for (points, marks) in [(&SHAPE[..1], 1), (&SHAPE[..2], 0)] {
+        let drawn = draw(&[("one".into(), metric::CWND, points.to_vec())]);
+        assert_eq!(drawn[0].svg.matches("<circle").count(), marks, "{points:?}");
+    }
+}
+
 /// Returns the corners of a curve whose values hold until the next sample.
 fn steps(samples: &Points) -> Points {
     let mut corners = vec![samples[0]];

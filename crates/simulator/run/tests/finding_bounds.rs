@@ -252,7 +252,9 @@ fn fewer_than_95_percent_of_frames_in_time_are_a_problem() {
         };
         let mut record = Record::new(&["one"]);
         record.summary.flows[0].frames = BTreeMap::from([(kind, frames)]);
-        record.has(if on_time_frames.is_some() { "arrived whole and on time" } else { "arrived whole" })
+        let found = record.has("arrived whole");
+        assert_eq!(record.has("and on time"), found && on_time_frames.is_some());
+        found
     };
     assert!(found(MediaKind::VideoI, 100, Some(94)) && !found(MediaKind::VideoI, 100, Some(95)));
     assert!(found(MediaKind::VideoB, 94, None) && !found(MediaKind::VideoB, 95, None));

@@ -54,6 +54,12 @@ fn all(connection: &Connection) -> (Vec<Vec<u8>>, Closed) {
     }
 }
 
+/// It waited for ever.
+#[test]
+fn a_client_accepts_no_connections() {
+    assert!(Endpoint::client(&Options::insecure()).unwrap().accept().is_none());
+}
+
 #[test]
 fn media_arrives_in_order_and_the_end_is_reported() {
     media_arrives_in_order_and_the_end_is_reported_with(&secure());

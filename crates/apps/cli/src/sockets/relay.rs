@@ -24,7 +24,6 @@ use headway_record::FlowLabel;
 use headway_units::Instant;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
-use std::num::TryFromIntError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -130,11 +129,11 @@ fn rules(args: &RelayOptions) -> Result<Rules, Failure> {
         return Rules::read(path);
     }
     let places = args.from.iter().cloned().map(Place::Listen).chain(args.to.iter().cloned().map(Place::To));
-    let numbered = places.enumerate().map(|(number, place)| Ok(Port { number: u8::try_from(number)?, place }));
-    let ports = numbered.collect::<Result<Vec<_>, TryFromIntError>>().map_err(|_| {
-        let given = args.from.len() + args.to.len();
-        Failure::Sockets(format!("--from and --to: {given} addresses; a relay has at most 256 ports"))
-    })?;
+    let ports: Vec<Port> = (0..=u8::MAX).zip(places).map(|(number, place)| Port { number, place }).collect();
+    let given = args.from.len() + args.to.len();
+    if given > ports.len() {
+        return Err(Failure::Sockets(format!("--from and --to: {given} addresses; a relay has at most 256 ports")));
+    }
     Ok(Rules::of_ports(ports))
 }
 
