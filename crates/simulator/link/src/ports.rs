@@ -446,6 +446,7 @@ impl<T: Item, H> Ports<T, H> {
     }
 
     /// Returns the state of a port at `now`.
+    #[inline]
     pub fn sample(&mut self, now: Moment, number: usize) -> PortSample {
         let Self { ports, commons, packets, events, measured, .. } = self;
         let port = &mut ports[number];
