@@ -11,6 +11,9 @@ function digits(value: number): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
+export const number = (value: number | null | undefined) =>
+  value == null || Number.isNaN(value) ? NONE : digits(value);
+
 export const count = (value: number | null | undefined) =>
   value == null || Number.isNaN(value) ? NONE : value.toLocaleString("en", { maximumFractionDigits: 2 });
 

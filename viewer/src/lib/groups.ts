@@ -1,4 +1,6 @@
 /** Groups the lines of `series.arrow` into charts, and selects lines if a chart has too many. */
+import type { Statistic } from "./aggregate.ts";
+import type { FlowGroup } from "./flow-groups.ts";
 import { metric, rank, type Metric } from "./metrics.ts";
 import type { RunRecord } from "./record.ts";
 import type { Line } from "./series.ts";
@@ -19,12 +21,19 @@ export interface Member {
   /** The flow and the link of the line, if it has them. */
   flow?: string;
   link?: string;
+  /** The group of flows whose sum, median or worst the line is. */
+  group?: FlowGroup;
+  statistic?: Statistic;
+  /** The part of the entity after the flow: "", or `/` and a media kind. */
+  kind?: string;
 }
 
 export interface Group {
   id: string;
   of: EntityType;
   metric: Metric;
+  /** Whether the chart shows the sum of each group of flows, and no flows. */
+  sums?: boolean;
   members: Member[];
 }
 
@@ -49,15 +58,16 @@ function ownerOf(
   entity: string,
   flows: Set<string>,
   links: Set<string>,
-): { of: EntityType; flow?: string; link?: string } {
-  if (flows.has(entity)) return { of: "flows", flow: entity };
+): { of: EntityType; flow?: string; link?: string; kind?: string } {
+  if (flows.has(entity)) return { of: "flows", flow: entity, kind: "" };
   if (links.has(entity)) return { of: "links", link: entity };
   for (let slash = entity.indexOf("/"); slash >= 0; slash = entity.indexOf("/", slash + 1)) {
     const link = entity.slice(0, slash);
-    if (links.has(link)) return { of: "flows at links", link, flow: entity.slice(slash + 1) };
+    if (links.has(link)) return { of: "flows at links", link, flow: entity.slice(slash + 1), kind: "" };
   }
   const kind = entity.lastIndexOf("/");
-  if (kind >= 0 && flows.has(entity.slice(0, kind))) return { of: "flows", flow: entity.slice(0, kind) };
+  if (kind >= 0 && flows.has(entity.slice(0, kind)))
+    return { of: "flows", flow: entity.slice(0, kind), kind: entity.slice(kind) };
   return { of: "others" };
 }
 
@@ -68,7 +78,7 @@ export function isShownByDefault({ metric, of }: Group): boolean {
 
 /**
  * Returns the entities that are drawn, and how many there are. Links are those with the longest mean queue, as in
- * `headway plot`; flows are the selected one and the first ones.
+ * `headway plot`; flows are the selected one, groups, and the first ones.
  */
 export function chooseEntities(group: Group, selected: string | null): { chosen: string[]; of: number } {
   const names = new Map<string, Member>();
@@ -84,6 +94,10 @@ export function chooseEntities(group: Group, selected: string | null): { chosen:
     const chosen = (busy.length > 0 ? busy : all).sort((a, b) => length(b) - length(a)).slice(0, MAX_LINKS);
     return { chosen, of: all.length };
   }
-  const isSelected = (name: string) => Number(selected !== null && names.get(name)!.flow === selected);
-  return { chosen: all.sort((a, b) => isSelected(b) - isSelected(a)).slice(0, MAX_FLOWS), of: names.size };
+  // The selected flow is first, and groups are before flows.
+  const order = (name: string) => {
+    const { flow, group } = names.get(name)!;
+    return selected !== null && flow === selected ? 0 : group ? 1 : 2;
+  };
+  return { chosen: all.sort((a, b) => order(a) - order(b)).slice(0, MAX_FLOWS), of: names.size };
 }

@@ -1,4 +1,5 @@
 /** Titles and order of the metrics of `series.arrow`. Metrics that are not listed are shown under their name. */
+import type { Worst } from "./aggregate.ts";
 import WRITTEN from "./metrics.json" with { type: "json" };
 
 export type Unit = "bit/s" | "s" | "packets" | "bytes" | "share" | "";
@@ -11,11 +12,24 @@ export interface Metric {
   first: boolean;
   /** Whether charts of links are shown by default, too. */
   ofQueues: boolean;
+  /** Whether the values of flows add up. */
+  additive: boolean;
+  /** Which value of several flows is the worst. */
+  worst: Worst;
 }
 
 /** Not shown unless the reader opens them. */
 const CLOSED = ["ssthresh_packets", "arrived_packets", "dropped_packets"];
 const OF_QUEUES = ["queue_packets", "red_average_packets"];
+const ADDITIVE = [
+  "throughput_bps",
+  "waiting_packets",
+  "loss_packets",
+  "open_sessions",
+  "arrived_packets",
+  "dropped_packets",
+];
+const WORST_IF_LOW = ["throughput_bps", "allowed_rate_bps", "cwnd_packets", "ssthresh_packets", "arrived_packets"];
 
 /** Returns the unit of a metric, which is the end of its name (`docs/src/records.md`). */
 function unitOf(name: string): Unit {
@@ -28,7 +42,15 @@ function unitOf(name: string): Unit {
 
 export function metric(name: string): Metric {
   const title = WRITTEN.find((known) => known.name === name)?.title ?? name;
-  return { name, title, unit: unitOf(name), first: !CLOSED.includes(name), ofQueues: OF_QUEUES.includes(name) };
+  return {
+    name,
+    title,
+    unit: unitOf(name),
+    first: !CLOSED.includes(name),
+    ofQueues: OF_QUEUES.includes(name),
+    additive: ADDITIVE.includes(name),
+    worst: WORST_IF_LOW.includes(name) ? "lowest" : "highest",
+  };
 }
 
 /** Returns the position of a metric in the order of the page. Unknown metrics are last. */

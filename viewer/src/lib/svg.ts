@@ -7,7 +7,15 @@ export interface Drawn {
   title: string;
   unit: Unit;
   range: [number, number];
-  curves: { label: string; color: string; dash: number[]; steps: boolean; times: Float64Array; values: Float64Array }[];
+  curves: {
+    label: string;
+    color: string;
+    dash: number[];
+    thin: boolean;
+    steps: boolean;
+    times: Float64Array;
+    values: Float64Array;
+  }[];
 }
 
 const [WIDTH, HEIGHT] = [960, 420];
@@ -57,7 +65,7 @@ export function chartSvg({ title, unit, range: [from, to], curves }: Drawn): str
   }
   parts.push(text("Time (s)", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 38, ' text-anchor="middle"'));
   const stroke = (i: number) =>
-    `fill="none" stroke="${curves[i].color}" stroke-width="1.75" stroke-linejoin="round"${curves[i].dash.length > 0 ? ` stroke-dasharray="${curves[i].dash.join(" ")}"` : ""}`;
+    `fill="none" stroke="${curves[i].color}" stroke-width="${curves[i].thin ? 1 : 1.75}" stroke-linejoin="round"${curves[i].dash.length > 0 ? ` stroke-dasharray="${curves[i].dash.join(" ")}"` : ""}`;
   lines.forEach((line, i) => {
     if (line.length === 0) return;
     const [first, ...others] = line.map(([time, value]) => [at(x(time)), at(y(value))]);

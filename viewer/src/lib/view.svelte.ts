@@ -1,4 +1,6 @@
 /** State of the page: records, time, flow and zoom. Panels read it, and change it through its methods. */
+import { SvelteSet } from "svelte/reactivity";
+import { groupFlows, type FlowGroup } from "./flow-groups.ts";
 import { formatPlace, parsePlace, type Place } from "./place.ts";
 import { openRecord, type RunRecord } from "./record.ts";
 import type { Source } from "./source.ts";
@@ -54,9 +56,14 @@ export class View {
   range = $derived<[number, number]>(this.zoom ?? [0, this.end]);
   /** Names of the flows of all records. A name has the same color in all of them. */
   flows = $derived([...new Set(this.records.flatMap((record) => record.summary.flows.map((flow) => flow.name)))]);
+  /** Groups of these flows. */
+  groups = $derived(groupFlows(this.records.flatMap((record) => record.summary.flows)));
+  /** The ids of the groups whose flows are shown. */
+  readonly opened = new SvelteSet<string>();
+  private groupOfFlow = $derived(new Map(this.groups.flatMap((group, i) => group.flows.map((flow) => [flow, i]))));
   private places = $derived(new Map(this.flows.map((flow, i) => [flow, i])));
 
-  private readonly opened = new Map<string, RunRecord>();
+  private readonly cache = new Map<string, RunRecord>();
   private speedChosen = false;
   private shownAt = 0;
   private address = "";
@@ -100,7 +107,7 @@ export class View {
         const was = had.find((listing) => listing.id === is.id);
         return was && !was.in_progress && was.revision !== is.revision;
       });
-      for (const { id } of rerun) this.opened.delete(id);
+      for (const { id } of rerun) this.cache.delete(id);
       if (rerun.some(({ id }) => this.chosen.includes(id))) await this.choose(this.chosen);
       if (changed.length === 0) continue;
       const [first, atEnd] = [this.records.length === 0, this.t >= this.end];
@@ -137,9 +144,9 @@ export class View {
     for (const listing of chosen) {
       if (!hasData(listing)) continue;
       try {
-        const record = this.opened.get(listing.id) ?? (await openRecord(this.source, listing));
+        const record = this.cache.get(listing.id) ?? (await openRecord(this.source, listing));
         // A record in progress is not cached.
-        if (!listing.in_progress) this.opened.set(listing.id, record);
+        if (!listing.in_progress) this.cache.set(listing.id, record);
         // Keep the previous record until the new one is loaded.
         else
           await Promise.allSettled([
@@ -212,8 +219,22 @@ export class View {
     this.flow = this.flow === flow ? null : flow;
   }
 
+  /** Shows or hides the flows of a group. */
+  toggle({ id }: FlowGroup): void {
+    if (!this.opened.delete(id)) this.opened.add(id);
+  }
+
+  /** Returns the group of a flow if it has several flows and does not show them. */
+  closedGroupOf(flow: string): FlowGroup | undefined {
+    const group = this.groups[this.groupOfFlow.get(flow) ?? -1];
+    return group && group.flows.length > 1 && !this.opened.has(group.id) ? group : undefined;
+  }
+
+  /** Returns the index of the color of a flow. Each group has one color; a flow of an open group has its own. */
   placeOf(flow: string): number {
-    return this.places.get(flow) ?? -1;
+    const group = this.groupOfFlow.get(flow) ?? -1;
+    if (group < 0 || !this.opened.has(this.groups[group].id)) return group;
+    return this.groups.length + this.places.get(flow)!;
   }
 
   /** Returns a link to another place in the selected records. */

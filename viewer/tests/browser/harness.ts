@@ -1,4 +1,6 @@
 /** Opens pages in a browser and collects errors and requests to other servers. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { chromium, type Browser, type Page } from "playwright-core";
 
 /** Launches the browser with software rendering. */
@@ -55,4 +57,17 @@ export async function drawn(page: Page, record = ""): Promise<{ flying: number; 
   const status = page.locator(record === "" ? "[data-motion]" : `[data-motion="${record}"]`).first();
   await status.filter({ hasText: "dropped" }).waitFor();
   return JSON.parse((await status.getAttribute("data-counts")) ?? "{}");
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Returns the violations of accessibility rules that axe finds. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+  });
 }

@@ -1,13 +1,12 @@
 /** Tests of missing and damaged data, of reports, and of accessibility. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { packetsFile, seriesFile } from "../arrow-file.ts";
 import { makeDumbbell } from "../dumbbell.ts";
 import { serve, KILLED, RUNNING } from "../serve.mjs";
 import { expected, sample, serveTwo } from "./fixture.ts";
-import { drawn, open, time } from "./harness.ts";
+import { drawn, open, time, violations } from "./harness.ts";
 
 const served = serveTwo();
 
@@ -248,7 +247,6 @@ describe("a report", () => {
 });
 
 describe("accessibility:", () => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const [name, options] of Object.entries({
     "light, 1280x720": {},
     "dark, 1280x720": { dark: true },
@@ -259,14 +257,7 @@ describe("accessibility:", () => {
       const { page, close } = await open(served.browser, `${served.both}#t=2&record=0&record=1`, options);
       await drawn(page);
       await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
-      await page.evaluate(axe);
-      const found = await page.evaluate(async () => {
-        const { axe } = window as unknown as {
-          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        };
-        return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-      });
-      expect(found).toEqual([]);
+      expect(await violations(page)).toEqual([]);
       // The page does not scroll sideways.
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       await close();

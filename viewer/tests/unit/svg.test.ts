@@ -6,6 +6,7 @@ const curve = (label: string, values: number[]) => ({
   label,
   color: "#0072b2",
   dash: label === "dashed" ? [6, 3] : [],
+  thin: false,
   steps: label === "queue",
   times: Float64Array.from(values, (_, i) => i),
   values: Float64Array.from(values),
