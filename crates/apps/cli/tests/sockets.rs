@@ -765,7 +765,8 @@ fn metrics_count_received_datagrams() {
         "{answer}"
     );
     assert!(answer.contains("headway_missing_packets 0\n"), "{answer}");
-    assert!(answer.contains("Number of datagrams that have not arrived although later ones have."), "{answer}");
+    let help = "Number of packets with data that have not arrived although later ones have, and were not restored.";
+    assert!(answer.contains(help), "{answer}");
     assert_eq!(receiver.end(Some("-INT")).0, Some(0));
 }
 

@@ -1,7 +1,9 @@
 //! One-line display of packets and their options, as in the info column of Wireshark and tshark.
 
 use crate::number::SequenceNumber;
-use crate::{AckState, Body, CcidOption, DccpOption, DeliveryOrder, FeatureAction, FeatureOption, Packet, Reset};
+use crate::{
+    AckState, Body, CcidOption, DccpOption, DeliveryOrder, FeatureAction, FeatureOption, Packet, Repair, Reset,
+};
 use std::fmt::{self, Display, Formatter};
 
 /// Formats `50000 → 5004 [DataAck] Seq=12 (Ack=5) CCVal=3 Len=200 | Timestamp(488250) NDP(1)`; zero fields are omitted.
@@ -95,6 +97,9 @@ impl Display for DccpOption<'_> {
             Self::DataChecksum(crc) => write!(f, "DataChecksum({crc:08x})"),
             Self::DeliveryOrder(DeliveryOrder { stream, index, awaited }) => {
                 write!(f, "Order({stream}:{index}, awaited {awaited})")
+            }
+            Self::Repair(Repair { back, protected, index, repairs }) => {
+                write!(f, "Repair({} of {repairs}, {} packets from {back} before)", index + 1, protected.count_ones())
             }
             Self::Ccid(raw) | Self::Unknown(raw) => match CcidOption::read(*raw) {
                 Ok(option) => option.fmt(f),

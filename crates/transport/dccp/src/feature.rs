@@ -59,6 +59,9 @@ impl Feature {
     pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
     /// Whether the feature location verifies Data Checksums (RFC 4340 section 9.3.1).
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
+    /// Whether the feature location sends repair packets ([`Repair`](crate::Repair)), an experiment of this crate (RFC 4340
+    /// section 19.4 reserves the numbers 120 to 126).
+    pub const SEND_REPAIRS: Self = Self(120);
     /// Discrete rates of the controller, encoded in up to 252 bytes, for an experimental CCID whose endpoints agree on
     /// them ([`Terms`]); located at the HC-Sender (RFC 4340 section 10.3).
     pub const SCALES: Self = Self(128);
@@ -73,7 +76,9 @@ impl Feature {
     pub const fn reconciliation(self) -> Option<Reconciliation> {
         match self {
             Self::SEQUENCE_WINDOW | Self::ACK_RATIO | Self::SCALES => Some(Reconciliation::NonNegotiable),
-            Self(1..=9) | Self::SCALE_RULES | Self::SEND_LOSS_EVENT_RATE => Some(Reconciliation::ServerPriority),
+            Self(1..=9) | Self::SEND_REPAIRS | Self::SCALE_RULES | Self::SEND_LOSS_EVENT_RATE => {
+                Some(Reconciliation::ServerPriority)
+            }
             _ => None,
         }
     }
@@ -84,7 +89,7 @@ impl Feature {
         match self {
             Self::CCID | Self::ACK_RATIO => Some(2),
             Self::SEQUENCE_WINDOW => Some(100),
-            Self(1..=9) | Self::SCALE_RULES | Self::SEND_LOSS_EVENT_RATE => Some(0),
+            Self(1..=9) | Self::SEND_REPAIRS | Self::SCALE_RULES | Self::SEND_LOSS_EVENT_RATE => Some(0),
             _ => None,
         }
     }
@@ -133,6 +138,7 @@ impl fmt::Display for Feature {
             Self::SEND_NDP_COUNT => "SendNDPCount",
             Self::MINIMUM_CHECKSUM_COVERAGE => "MinChecksumCoverage",
             Self::CHECK_DATA_CHECKSUM => "CheckDataChecksum",
+            Self::SEND_REPAIRS => "SendRepairs",
             Self::SCALES => "Scales",
             Self::SCALE_RULES => "ScaleRules",
             Self::SEND_LOSS_EVENT_RATE => "SendLossEventRate",

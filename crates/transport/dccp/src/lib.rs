@@ -63,6 +63,7 @@ mod display;
 mod endpoint;
 mod error;
 mod feature;
+mod fec;
 mod half_connection;
 mod in_order;
 mod media_outbox;
@@ -81,7 +82,7 @@ pub use ccid::CcidController;
 pub use checksum::{Addresses, CsCov, Network};
 pub use connection::{
     Closed, Connection, ConnectionExpert, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener,
-    NoData, Outbox, Outcome, Outgoing, State, Status, refusal,
+    NoData, Outbox, Outcome, Outgoing, State, Status, Taken, refusal,
 };
 pub use crc32c::crc32c;
 pub use endpoint::{
@@ -89,6 +90,7 @@ pub use endpoint::{
 };
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
+pub use fec::{Fec, FecCounters, Restorer};
 pub use half_connection::HalfConnection;
 pub use in_order::InOrder;
 pub use media_outbox::{Fate, GivenUp, MediaOutbox, Position, Pushed, next_of, reported_packets};
@@ -96,7 +98,7 @@ pub use number::SequenceNumber;
 pub use options::{
     AckRun, AckState, AckVector, CcidOption, DataDropped, DccpOption, DeliveryOrder, DropCode, DropRun, DroppedPackets,
     Elapsed, LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption,
-    RawOption, Reaction, Timestamp,
+    RawOption, Reaction, Repair, Timestamp,
 };
 pub use packet::{Body, CcVal, Decoded, Packet};
 pub use packet_type::PacketType;

@@ -6,7 +6,8 @@ mod positions;
 pub use fates::{Fate, GivenUp, Pushed};
 pub use positions::Position;
 
-use crate::{Arrivals, Connection, DeliveryOrder, Outbox};
+use crate::fec::{Protector, Sent};
+use crate::{Arrivals, Connection, DeliveryOrder, Fec, FecCounters, Outbox, Taken};
 use fates::Outcomes;
 use headway_media::{
     Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, ReportedFate, ReportedPackets, SendQueue,
@@ -94,15 +95,34 @@ pub struct MediaOutbox<T> {
     queue: SendQueue<Pushed<T>>,
     framing: Framing,
     pushed: u64,
-    taken: Option<Media<Pushed<T>>>,
+    taken: Option<TakenMedia<T>>,
     first: Option<Seq48>,
     outstanding: Outstanding<InFlight<T>>,
     outcomes: Outcomes<T>,
+    /// `None` without forward error correction.
+    protector: Option<Box<Protector<Datagram<T>>>>,
+}
+
+/// Datagram taken by the connection.
+#[derive(Debug)]
+struct TakenMedia<T> {
+    media: Media<Pushed<T>>,
+    at: Instant,
+    /// Position that its packet has.
+    order: Option<DeliveryOrder>,
+}
+
+/// Packet in flight: a datagram, or a repair packet.
+#[derive(Debug)]
+struct InFlight<T> {
+    datagram: Option<Datagram<T>>,
+    /// Block of forward error correction to which it belongs.
+    block: Option<u64>,
 }
 
 /// Datagram in flight, with its media if it may be resent.
 #[derive(Debug)]
-struct InFlight<T> {
+struct Datagram<T> {
     id: u64,
     /// Number of its packet, counted from the first.
     number: u64,
@@ -122,7 +142,36 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
             first: None,
             outstanding: Outstanding::default(),
             outcomes: Outcomes::new(),
+            protector: None,
         }
+    }
+
+    /// Returns the outbox with forward error correction, on a connection that
+    /// [may send](crate::ConnectionOptions::send_repairs) repair packets. It protects datagrams that fit into a repair
+    /// packet, 32 bytes less than the maximum packet size. Call [`poll_fate`](Self::poll_fate) or
+    /// [`poll_given_up`](Self::poll_given_up) regularly.
+    #[must_use]
+    pub fn with_fec(mut self, fec: Fec) -> Self {
+        self.protector = Protector::new(fec).map(Box::new);
+        self
+    }
+
+    /// Returns the counters of forward error correction; zeros without it.
+    #[must_use]
+    pub fn fec_counters(&self) -> FecCounters {
+        self.protector.as_ref().map_or_else(FecCounters::default, |protector| protector.counters())
+    }
+
+    /// Returns the share of media among the packets that are sent, above 0 and up to 1: the rest are repair packets.
+    #[must_use]
+    pub fn media_share(&self) -> f64 {
+        self.protector.as_ref().map_or(1.0, |protector| protector.media_share())
+    }
+
+    /// Returns whether repair packets wait, or will follow the datagrams that were sent last.
+    #[must_use]
+    pub fn has_repairs(&self) -> bool {
+        self.protector.as_ref().is_some_and(|protector| protector.is_pending())
     }
 
     /// Returns the outbox with the reports of [`poll_fate`](Self::poll_fate) enabled: transmissions and outcome of each
@@ -154,7 +203,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         let Arrivals { newest, runs, .. } = *arrivals;
         // Earlier packets did not carry our datagrams.
         let Some(first) = self.first.filter(|first| !newest.is_before(*first)) else { return };
-        let Self { queue, outcomes, outstanding, .. } = self;
+        let Self { outcomes, outstanding, protector, .. } = self;
         let reported = reported_packets(newest.distance_from(first), runs);
         let mut lost = Vec::new();
         let dropped = |number: u64| {
@@ -166,28 +215,91 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         };
         // Expired datagrams are not resent.
         let waits = |in_flight: &InFlight<T>| {
-            in_flight.media.as_ref().is_some_and(|media| media.expires.is_none_or(|expires| expires >= now))
+            let media = in_flight.datagram.as_ref().and_then(|datagram| datagram.media.as_ref());
+            media.is_some_and(|media| media.expires.is_none_or(|expires| expires >= now))
         };
-        outstanding.settle(reported, waits, &mut |InFlight { id, number, position, media }, settled| {
-            let fate = match (settled, media) {
-                (ReportedFate::Lost, Some(media)) => return lost.push(media),
-                (ReportedFate::Lost, None) => Fate::Lost,
-                (ReportedFate::Received, _) => dropped(number).map_or(Fate::Delivered, Fate::Dropped),
-                (ReportedFate::Unknown, _) => Fate::Unknown,
-            };
-            outcomes.settle(id, position, fate);
-        });
-        for media in lost {
-            let (mut late, mut unsent) = (None, Vec::new());
-            let mut found = |found: Lost<'_, Pushed<T>>| {
-                if let Lost::Late(media) = found {
-                    late = Some(media);
+        outstanding.settle(reported, waits, &mut |InFlight { datagram, block }, settled| {
+            let mut missing = None;
+            if let Some(datagram) = datagram {
+                match settled {
+                    ReportedFate::Lost => missing = Some(datagram),
+                    ReportedFate::Received => {
+                        let fate = dropped(datagram.number).map_or(Fate::Delivered, Fate::Dropped);
+                        outcomes.settle(datagram.id, datagram.position, fate);
+                    }
+                    ReportedFate::Unknown => outcomes.settle(datagram.id, datagram.position, Fate::Unknown),
                 }
-            };
-            queue.send_again(now, *media, &mut found, &mut |thrown| unsent.push(thrown));
-            late.into_iter().for_each(|media| outcomes.lost(media));
-            unsent.into_iter().for_each(|thrown| outcomes.unsent(thrown));
+            }
+            match protector {
+                Some(protector) => lost.extend(protector.settle(block, settled == ReportedFate::Received, missing)),
+                None => lost.extend(missing),
+            }
+        });
+        lost.into_iter().for_each(|datagram| self.on_lost(now, datagram));
+        self.settle_decided(now);
+    }
+
+    /// Handles a lost datagram that the receiver cannot restore: it is sent again if it can still arrive on time.
+    fn on_lost(&mut self, now: Instant, datagram: Datagram<T>) {
+        let Self { queue, outcomes, .. } = self;
+        let Some(media) = datagram.media else {
+            return outcomes.settle(datagram.id, datagram.position, Fate::Lost);
+        };
+        let (mut late, mut unsent) = (None, Vec::new());
+        let mut found = |found: Lost<'_, Pushed<T>>| {
+            if let Lost::Late(media) = found {
+                late = Some(media);
+            }
+        };
+        queue.send_again(now, *media, &mut found, &mut |thrown| unsent.push(thrown));
+        late.into_iter().for_each(|media| outcomes.lost(media));
+        unsent.into_iter().for_each(|thrown| outcomes.unsent(thrown));
+    }
+
+    /// Handles the lost datagrams of which it is now known whether the receiver can restore them.
+    fn settle_decided(&mut self, now: Instant) {
+        while let Some((datagram, is_restored)) = self.protector.as_mut().and_then(|protector| protector.poll_decided())
+        {
+            if is_restored {
+                self.outcomes.settle(datagram.id, datagram.position, Fate::Delivered);
+            } else {
+                self.on_lost(now, datagram);
+            }
         }
+    }
+
+    /// Returns whether the peer's reports are needed: for retransmissions, outcomes or forward error correction.
+    fn reads_arrivals(&self) -> bool {
+        self.queue.resends() || self.outcomes.are_followed() || self.protector.is_some()
+    }
+
+    fn track(&mut self, number: u64, packet: InFlight<T>) {
+        let Some(InFlight { datagram, block }) = self.outstanding.push(number, packet) else { return };
+        if let Some(datagram) = datagram {
+            self.outcomes.settle(datagram.id, datagram.position, Fate::Unknown);
+        }
+        if let (Some(protector), Some(block)) = (&mut self.protector, block) {
+            protector.forget(block);
+        }
+    }
+
+    /// Ends all datagrams in flight; their outcome remains unknown.
+    fn forget_outstanding(&mut self) {
+        let Self { outcomes, outstanding, protector, .. } = self;
+        let in_flight = outstanding.drain().filter_map(|packet| packet.datagram);
+        let undecided = protector.iter_mut().flat_map(|protector| protector.drain());
+        in_flight.chain(undecided).for_each(|one| outcomes.settle(one.id, one.position, Fate::Unknown));
+    }
+
+    /// Returns the size of the next repair packet's data, if one is to be sent now.
+    fn next_repair(&mut self, now: Instant) -> Option<usize> {
+        let protector = self.protector.as_mut()?;
+        if self.outcomes.take_dropped() {
+            protector.on_drop(now);
+        }
+        let len = protector.next_len(now);
+        self.settle_decided(now);
+        len
     }
 
     /// Returns the next datagram that was given up, the oldest first. Call it after each call of another method: only
@@ -206,8 +318,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     /// Removes and returns the queued datagrams in sending order, at the end of a connection. Sent datagrams without an
     /// outcome get [`Fate::Unknown`].
     pub fn drain(&mut self) -> Vec<Media<T>> {
-        let Self { queue, outcomes, outstanding, .. } = self;
-        outstanding.drain().for_each(|one| outcomes.settle(one.id, one.position, Fate::Unknown));
+        self.forget_outstanding();
+        let Self { queue, outcomes, .. } = self;
         let waiting = queue.drain().into_iter();
         let withdrawn = waiting.inspect(|media| outcomes.record(media.payload.id, Fate::Withdrawn));
         withdrawn.map(|media| media.map(|pushed| pushed.payload)).collect()
@@ -216,8 +328,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     /// Prepares for another connection to the peer. Queued datagrams stay in the queue, and sent datagrams without an
     /// outcome get [`Fate::Unknown`].
     pub fn start_again(&mut self) {
-        let Self { outcomes, outstanding, .. } = self;
-        std::mem::take(outstanding).drain().for_each(|one| outcomes.settle(one.id, one.position, Fate::Unknown));
+        self.forget_outstanding();
+        self.outstanding = Outstanding::default();
         self.first = None;
     }
 
@@ -257,21 +369,29 @@ impl MediaOutbox<Vec<u8>> {
 impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     fn sent(&mut self, number: Seq48) {
         let first = *self.first.get_or_insert(number);
-        let Some(media) = self.taken.take() else { return };
+        let place = number.distance_from(first);
+        if let Some(block) = self.protector.as_mut().and_then(|protector| protector.sent()) {
+            return self.track(place, InFlight { datagram: None, block: Some(block) });
+        }
+        let Some(TakenMedia { media, at, order }) = self.taken.take() else { return };
         let (Pushed { id, position, .. }, resends) = (&media.payload, self.queue.resends());
         let (id, position) = (*id, *position);
         self.outcomes.record(id, Fate::Sent(number));
-        if resends || self.outcomes.are_followed() {
+        let protector = self.protector.as_mut().filter(|protector| protector.is_agreed());
+        let block = protector.and_then(|protector| {
+            let sent = Sent { now: at, number, order, expires: media.expires, travel: self.queue.travel(at) };
+            protector.protect(&sent, media.payload.payload.as_ref())
+        });
+        if self.reads_arrivals() {
             let media = resends.then(|| Box::new(media));
-            let number = number.distance_from(first);
-            let forgotten = self.outstanding.push(number, InFlight { id, number, position, media });
-            forgotten.into_iter().for_each(|one| self.outcomes.settle(one.id, one.position, Fate::Unknown));
+            let datagram = Datagram { id, number: place, position, media };
+            self.track(place, InFlight { datagram: Some(datagram), block });
         }
     }
 
     /// Returns the datagram to the program.
     fn too_large(&mut self) {
-        if let Some(media) = self.taken.take() {
+        if let Some(TakenMedia { media, .. }) = self.taken.take() {
             self.outcomes.unsent(Unsent { media, cause: SendDrop::Refused, lateness: Duration::ZERO });
         }
     }
@@ -285,7 +405,10 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
                 self.queue.set_round_trip(smoothed);
             }
         }
-        if (self.queue.resends() || self.outcomes.are_followed())
+        if let Some(protector) = &mut self.protector {
+            protector.set_path(connection.repair_packet_size(), connection.allowed_rate());
+        }
+        if self.reads_arrivals()
             && let Some(arrivals) = connection.take_arrivals()
         {
             self.on_arrivals(now, &arrivals);
@@ -293,13 +416,24 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     }
 
     fn next_len(&mut self, now: Instant) -> Option<usize> {
+        if let Some(len) = self.next_repair(now) {
+            return Some(len);
+        }
         self.queue.next(now).map(|next| next.size.count() as usize)
     }
     fn next(&mut self, now: Instant) -> Option<Next> {
+        if let Some(len) = self.next_repair(now) {
+            let mut next = Next::new(Bytes::new(len as u64));
+            next.waiting = Bytes::new(self.queue.bytes().count() + len as u64);
+            return Some(next);
+        }
         self.queue.next(now).map(next_of)
     }
 
     fn discard(&mut self, now: Instant) -> bool {
+        if self.next_repair(now).is_some() {
+            return false;
+        }
         let Self { queue, outcomes, .. } = self;
         queue.discard_head(now, &mut |unsent| outcomes.unsent(unsent))
     }
@@ -309,188 +443,29 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
-        let Self { queue, taken, outcomes, .. } = self;
-        *taken = queue.dequeue(now, &mut |unsent| outcomes.unsent(unsent));
-        taken.as_ref().map(|media| media.payload.payload.as_ref())
+        self.take_with_options(now).map(|taken| taken.data)
     }
 
-    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
-        self.take(now)?;
+    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
+        if self.next_repair(now).is_some() {
+            let (data, first, repair) = self.protector.as_mut()?.take()?;
+            return Some(Taken { data, order: None, repair: Some((first, repair)) });
+        }
         let Self { queue, taken, outcomes, .. } = self;
-        let media = taken.as_mut()?;
+        *taken = None;
+        let mut media = queue.dequeue(now, &mut |unsent| outcomes.unsent(unsent))?;
         let order = queue.resends().then(|| {
             // Nothing waits for a datagram in the last path delay of its lifetime: those after it would be late, too.
             let travel = queue.travel(now);
             // A loss is known one round trip after the transmission, and a retransmission then needs half of one.
             let may_return = media.expires.is_none_or(|expires| expires >= now + travel * 4);
-            outcomes.order(media, may_return, now + travel * 2)
+            outcomes.order(&mut media, may_return, now + travel * 2)
         });
-        Some((media.payload.payload.as_ref(), order))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{DropCode, DropRun};
-    use headway_units::{Dialect, Duration, MediaKind, Registry, SendDrop};
-
-    const RECEIVED: Arrival = Arrival::Received;
-    const MISSING: Arrival = Arrival::NotReceived;
-
-    fn runs(runs: &[(Arrival, u64)]) -> Vec<Run> {
-        runs.iter().map(|&(arrival, packets)| Run { arrival, packets }).collect()
+        let TakenMedia { media, order, .. } = taken.insert(TakenMedia { media, at: now, order });
+        Some(Taken { data: media.payload.payload.as_ref(), order: *order, repair: None })
     }
 
-    /// RFC 4340 section 11.4: runs extend from the acknowledgement number down. A marked packet was
-    /// received. Numbers below 0 are not reported.
-    #[test]
-    fn runs_go_downwards() {
-        let all = [(RECEIVED, 2), (MISSING, 3), (Arrival::Marked, 1), (MISSING, u64::MAX), (RECEIVED, 5)];
-        let numbers: Vec<_> = reported_packets(10, &runs(&all)).map(|run| (run.numbers, run.received)).collect();
-        assert_eq!(numbers, [(9..=10, true), (6..=8, false), (5..=5, true), (0..=4, false)]);
-        let to_the_end: Vec<_> =
-            reported_packets(1, &runs(&[(RECEIVED, 2), (MISSING, 1)])).map(|run| run.numbers).collect();
-        assert_eq!(to_the_end, [0..=1]);
-    }
-
-    fn outbox(kind: &str, resend: bool) -> MediaOutbox<Vec<u8>> {
-        let mut options = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
-        options.rules.resend = resend;
-        MediaOutbox::new(&options)
-    }
-
-    const NOW: Instant = Instant::from_secs(1);
-
-    fn arrivals_of(newest: Seq48, runs: &[Run]) -> Arrivals<'_> {
-        Arrivals { newest, runs, dropped: &[] }
-    }
-
-    /// Numbers wrap (RFC 4340 section 7.1): a datagram before the wrap is lost, and three later packets were received.
-    #[test]
-    fn lost_datagrams_are_queued_again() {
-        let mut outbox = outbox("fifo", true);
-        let newest = Seq48::new(1);
-        for (number, byte) in [(newest - 4, None), (newest - 3, Some(3)), (newest - 2, Some(4)), (newest, Some(5))] {
-            if let Some(byte) = byte {
-                outbox.push(NOW, Media::new(NOW, vec![byte]));
-                assert_eq!(outbox.take(NOW), Some(&[byte][..]));
-            }
-            outbox.sent(number);
-        }
-        outbox.on_arrivals(NOW, &arrivals_of(newest, &runs(&[(RECEIVED, 3), (MISSING, 1), (RECEIVED, 1)])));
-        assert_eq!(outbox.take(NOW), Some(&[3][..]));
-        assert_eq!(outbox.take(NOW), None);
-        assert_eq!(outbox.poll_given_up(), None);
-    }
-
-    /// A report about packets before the first known one is ignored.
-    #[test]
-    fn reports_about_earlier_packets_are_ignored() {
-        let mut outbox = outbox("fifo", true);
-        outbox.push(NOW, Media::new(NOW, vec![1]));
-        outbox.take(NOW);
-        let first = Seq48::new(7);
-        outbox.sent(first);
-        outbox.on_arrivals(NOW, &arrivals_of(first - 1, &runs(&[(RECEIVED, 5)])));
-        outbox.on_arrivals(NOW, &arrivals_of(first, &runs(&[(MISSING, 1), (RECEIVED, 5)])));
-        assert!(outbox.queue().is_empty(), "no later packet was received");
-        outbox.on_arrivals(NOW, &arrivals_of(Seq48::new(10), &runs(&[(RECEIVED, 3), (MISSING, 1)])));
-        assert_eq!(outbox.queue().len(), 1);
-    }
-
-    /// The payload of a lost and expired datagram is returned to the program, as is one that does
-    /// not fit when it is queued again.
-    #[test]
-    fn given_up_datagrams_are_returned() {
-        let mut options = SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap();
-        options.rules.resend = true;
-        options.rules.limit = headway_units::QueueSize::Packets(1);
-        let mut outbox = MediaOutbox::new(&options);
-        let expires = |millis| Some(NOW + Duration::from_millis(millis));
-        for (number, byte, millis) in [(0, 1, 50), (1, 2, 150)] {
-            outbox.push(NOW, Media { expires: expires(millis), ..Media::new(NOW, vec![byte]) });
-            outbox.take(NOW);
-            outbox.sent(Seq48::new(number));
-        }
-        outbox.push(NOW, Media::new(NOW, vec![3]));
-        let later = NOW + Duration::from_millis(100);
-        outbox.on_arrivals(later, &arrivals_of(Seq48::new(4), &runs(&[(RECEIVED, 3), (MISSING, 2)])));
-        let Some(GivenUp::Lost(lost)) = outbox.poll_given_up() else { panic!("it has expired") };
-        assert_eq!(lost.payload, [1]);
-        let Some(GivenUp::Unsent(unsent)) = outbox.poll_given_up() else { panic!("there is no room") };
-        assert_eq!((unsent.media.payload, unsent.cause), (vec![2], SendDrop::Refused));
-        assert_eq!(outbox.poll_given_up(), None);
-    }
-
-    /// The connection cuts off bytes beyond the reported size, so the size is that of the payload.
-    #[test]
-    fn the_size_is_that_of_the_payload() {
-        let mut outbox = outbox("fifo", false);
-        outbox.push(NOW, Media { size: Bytes::new(1), ..Media::new(NOW, vec![0; 100]) });
-        outbox.push(NOW, Media { size: Bytes::new(100), ..Media::new(NOW, vec![]) });
-        assert_eq!((outbox.next_len(NOW), outbox.queue().bytes()), (Some(100), Bytes::new(100)));
-        assert_eq!(outbox.take(NOW).map(<[u8]>::len), Some(100));
-        assert_eq!(outbox.next_len(NOW), Some(0));
-        assert_eq!(outbox.take(NOW), Some(&[][..]));
-        assert_eq!(outbox.next_len(NOW), None);
-    }
-
-    /// A frame of 20 bytes in datagrams of at most 18 with an 8-byte header: two of 10. An empty frame is one datagram.
-    #[test]
-    fn a_frame_is_split_into_datagrams() {
-        let mut outbox = outbox("fifo", false);
-        let frame: Vec<u8> = (100..120).collect();
-        let expires = Some(NOW + Duration::from_secs(1));
-        let video = Media { kind: MediaKind::Video, priority: 3, expires, ..Media::new(NOW, &frame) };
-        outbox.push_frame(NOW, video, 18);
-        outbox.push_frame(NOW, Media::new(NOW, []), 18);
-        outbox.push_frame(NOW, Media { kind: MediaKind::Video, ..Media::new(NOW, [7]) }, 0);
-        let next = outbox.next(NOW).unwrap();
-        assert_eq!((next.expires, next.ends_frame), (expires, false));
-        assert_eq!(outbox.take(NOW).unwrap(), [&[2, 3, 0, 0, 0, 0, 0, 0], &frame[..10]].concat());
-        assert!(outbox.next(NOW).unwrap().ends_frame);
-        assert_eq!(outbox.take(NOW).unwrap(), [&[0x82, 3, 0, 1, 0, 0, 0, 0], &frame[10..]].concat());
-        assert_eq!(outbox.take(NOW).unwrap(), [0x80, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(outbox.take(NOW).unwrap(), [0x82, 0, 0, 0, 0, 0, 0, 1, 7]);
-        assert_eq!(outbox.take(NOW), None);
-    }
-
-    /// Datagrams given up but not polled are bounded.
-    #[test]
-    fn unpolled_results_are_bounded() {
-        let mut outbox = outbox("fifo", false);
-        for n in 0..2000u16 {
-            outbox.push(NOW, Media::new(NOW, n.to_be_bytes().to_vec()));
-        }
-        let given_up: Vec<_> = std::iter::from_fn(|| outbox.poll_given_up()).collect();
-        let Some(GivenUp::Unsent(oldest)) = given_up.first() else { panic!("most were refused") };
-        assert_eq!((given_up.len(), oldest.media.payload.as_slice()), (1024, &[3, 208][..]));
-    }
-
-    /// RFC 4340 section 11.7: data that did not reach the peer's application was not delivered,
-    /// although its packet was received.
-    #[test]
-    fn dropped_data_of_the_peer_is_reported() {
-        let mut outbox = outbox("fifo", false).follow();
-        for number in 10..16u8 {
-            outbox.push(NOW, Media::new(NOW, vec![number]));
-            assert!(outbox.take(NOW).is_some());
-            outbox.sent(Seq48::new(number.into()));
-        }
-        let run = |code, packets| DropRun { code, packets };
-        let dropped = [
-            run(None, 1),
-            run(Some(DropCode::RECEIVE_BUFFER), 2),
-            run(Some(DropCode::DELIVERED_CORRUPT), 1),
-            run(Some(DropCode::CORRUPT), 1),
-        ];
-        let runs = runs(&[(RECEIVED, 5), (MISSING, 1)]);
-        outbox.on_arrivals(NOW, &Arrivals { newest: Seq48::new(15), runs: &runs, dropped: &dropped });
-        let outcomes = std::iter::from_fn(|| outbox.poll_fate()).map(|(_, fate)| fate).filter(Fate::is_final);
-        let fates: Vec<Fate> = outcomes.collect();
-        let buffer = Fate::Dropped(DropCode::RECEIVE_BUFFER);
-        let expected = [Fate::Lost, Fate::Dropped(DropCode::CORRUPT), Fate::Delivered, buffer, buffer, Fate::Delivered];
-        assert_eq!(fates, expected);
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.protector.as_ref()?.poll_timeout()
     }
 }

@@ -6,7 +6,8 @@ use crate::pipe;
 
 use dialogue::{Dialogue, changes, confirms};
 use headway_dccp::{
-    Ccid, CcidController, Closed, ConnectionOptions, CsCov, Delivery, Event, Ignored, Reset, ResetCode, State, crc32c,
+    Ccid, CcidController, Closed, ConnectionOptions, CsCov, Delivery, Event, Feature, Ignored, Reset, ResetCode, State,
+    crc32c,
 };
 use headway_rate::ControllerOptions;
 use headway_units::{Dialect, Ecn, Options, Registry};
@@ -175,9 +176,9 @@ mod in_the_middle {
     #[test]
     fn unknown_and_invalid_changes_get_empty_confirms() {
         let mut client = Dialogue::open_client(&options());
-        let bad = [&[32, 4, 99, 1][..], &[34, 4, 120, 1], &[32, 9, 3, 0, 0, 0, 0, 0, 31], &[34, 5, 5, 0, 1]].concat();
+        let bad = [&[32, 4, 99, 1][..], &[34, 4, 121, 1], &[32, 9, 3, 0, 0, 0, 0, 0, 31], &[34, 5, 5, 0, 1]].concat();
         client.send(30, "Ack 1002 (1)", &bad, b"");
-        client.recv(30, "Ack 2 (1002) | ConfirmR(99 empty) ConfirmL(120 empty) ConfirmR(SequenceWindow empty) ConfirmL(AckRatio empty)");
+        client.recv(30, "Ack 2 (1002) | ConfirmR(99 empty) ConfirmL(121 empty) ConfirmR(SequenceWindow empty) ConfirmL(AckRatio empty)");
         client.silence(1000);
         // With Mandatory they are errors (section 6.6.9).
         assert_eq!(client.send(1000, "Ack 1003 (2)", &[1, 32, 4, 99, 1], b""), OPTION_ERROR);
@@ -433,6 +434,26 @@ mod data {
         client.push(40, b"data");
         client.recv(40, "Data 3 Len=4 | NDP(2)");
         client.recv(40, "Data 4 Len=4");
+    }
+
+    /// Section 6.6.7: repair packets are sent only to a peer that accepts them. Another implementation answers with an empty
+    /// Confirm, as it does not know the feature (section 19.4 reserves its number for experiments).
+    #[test]
+    fn repair_packets_need_consent() {
+        let sender = ConnectionOptions { send_repairs: true, ..options() };
+        for (confirm, agreed) in [(&[35, 5, 120, 1, 1][..], 1), (&[35, 3, 120], 0), (&[35, 6, 120, 0, 0, 1], 0)] {
+            let mut client = Dialogue::client(&sender);
+            let request = client.next(0);
+            assert!(request.contains("ChangeL(SendRepairs 1,0)"), "{request}");
+            client.send(10, "Response 1000 (0)", &[&confirms(&options())[..], confirm].concat(), b"");
+            assert_eq!(client.connection().feature_values(Feature::SEND_REPAIRS), Some([agreed, 0]), "{confirm:?}");
+        }
+        let mut refusing = Dialogue::open_client(&options());
+        refusing.send(30, "Ack 1002 (1)", &[32, 5, 120, 1, 0], b"");
+        refusing.recv(30, "Ack 2 (1002) | ConfirmR(SendRepairs 0,0)");
+        let mut accepting = Dialogue::open_client(&ConnectionOptions { receive_repairs: true, ..options() });
+        accepting.send(30, "Ack 1002 (1)", &[32, 5, 120, 1, 0], b"");
+        accepting.recv(30, "Ack 2 (1002) | ConfirmR(SendRepairs 1,1,0)");
     }
 
     /// Sections 14 and 14.1: an ICMP message that quotes a sent packet reduces the MPS with an

@@ -1,6 +1,6 @@
 //! Connection handle of a program.
 
-use crate::driver::LINGER;
+use crate::driver::{FecCounters, LINGER};
 use crate::endpoint::Shared;
 use crate::mailbox::{Closed, Event, Events, Mailbox, Phase};
 use crate::media::Media;
@@ -288,6 +288,13 @@ impl Connection {
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.shared.inspect(|driver| driver.status(self.key))
+    }
+
+    /// Returns the counters of forward error correction ([`Options::fec`](crate::Options::fec)); `None` once the
+    /// connection is closed.
+    #[must_use]
+    pub fn fec_counters(&self) -> Option<FecCounters> {
+        self.shared.inspect(|driver| driver.fec_counters(self.key))
     }
 
     /// Closes the connection and waits until it is closed, for at most two seconds. Queued datagrams are sent for up to

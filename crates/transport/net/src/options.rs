@@ -4,7 +4,7 @@ use crate::driver::Common;
 use crate::encoder::EncoderOptions;
 use crate::secure::{DtlsOptions, Fingerprint, Identity, SecureError, Trust};
 use crate::{Clock, Qlog};
-use headway_dccp::{Ccid, CcidController, ConnectionOptions, EndpointOptions, ServiceCode};
+use headway_dccp::{Ccid, CcidController, ConnectionOptions, EndpointOptions, Fec, ServiceCode};
 use headway_media::SendQueueOptions;
 use headway_rate::{ControllerOptions, Need};
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
@@ -61,6 +61,9 @@ pub struct Options {
     pub events: usize,
     /// Whether [`Event::Media`](crate::Event::Media) reports each transmission and the outcome of each datagram.
     pub follow: bool,
+    /// Forward error correction of the data that this endpoint sends, if the peer accepts it; [`Fec::Auto`] by default.
+    /// Outcomes of datagrams include those that the peer can restore.
+    pub fec: Fec,
     /// Longest time for which a received datagram is held back for earlier ones of its priority that the peer may still
     /// send again, so that the program reads them in order; `None`: each datagram is delivered when it arrives.
     pub order_wait: Option<Duration>,
@@ -138,6 +141,7 @@ impl Options {
             unread: 1024,
             events: 1024,
             follow: true,
+            fec: Fec::Auto,
             order_wait: Some(Duration::from_secs(1)),
             reconnect: false,
             qlog: None,
@@ -244,6 +248,7 @@ impl Options {
         self.connection.check()?;
         self.queue.check()?;
         self.encoder.check()?;
+        self.fec.check()?;
         if self.unread == 0 {
             return Err(OptionError::new("unread", "0 drops every datagram; expected at least 1"));
         }
@@ -255,8 +260,9 @@ impl Options {
 
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
-        let Self { connection, queue, encoder, service, port, unread, events, qlog, .. } = self.clone();
-        let Self { follow, accepted, order_wait, reconnect, clock, .. } = *self;
+        let Self { mut connection, queue, encoder, service, port, unread, events, qlog, .. } = self.clone();
+        (connection.send_repairs, connection.receive_repairs) = (self.fec != Fec::Off, true);
+        let Self { follow, fec, accepted, order_wait, reconnect, clock, .. } = *self;
         Ok(Common {
             connection,
             queue,
@@ -266,6 +272,7 @@ impl Options {
             unread,
             events,
             follow,
+            fec,
             accepted,
             order_wait,
             reconnect,

@@ -4,9 +4,9 @@ use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
 use crate::qlog::Trace;
-use headway_dccp::{Connection, DeliveryOrder, MediaOutbox, Outbox};
+use headway_dccp::{Connection, FecCounters, MediaOutbox, Outbox, Taken};
 use headway_rate::{Next, Scale};
-use headway_units::{Duration, Instant, Seq48};
+use headway_units::{Duration, Instant, Rate, Seq48};
 use std::sync::Arc;
 
 /// Longest wait for path MTU discovery, which ends within a few round trips. A client whose peer is silent stays in
@@ -95,6 +95,13 @@ impl ConnectionOutbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.queue().is_empty()
     }
+    /// Returns whether nothing is left to send: neither datagrams nor repair packets.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_empty() && !self.queue.has_repairs()
+    }
+    pub(crate) fn fec_counters(&self) -> FecCounters {
+        self.queue.fec_counters()
+    }
 
     /// Ends the connection: queued datagrams are discarded, and the outcome of sent ones remains unknown.
     pub(crate) fn give_up(&mut self) {
@@ -156,8 +163,11 @@ impl Outbox for ConnectionOutbox {
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.queue.take(now)
     }
-    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
-        self.queue.take_ordered(now)
+    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
+        self.queue.take_with_options(now)
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.queue.poll_timeout()
     }
     fn sent(&mut self, number: Seq48) {
         self.queue.sent(number);
@@ -182,7 +192,11 @@ impl Outbox for ConnectionOutbox {
         // A controller with a window has no rate before its first round-trip sample. Without a window, no rate means
         // unlimited.
         let is_known = sender.target_rate.is_some() || sender.window.is_none();
-        if is_known && let Some(rate) = self.encoder.update(now, sender.target_rate) {
+        // Repair packets use a part of the allowed rate.
+        let share = self.queue.media_share();
+        let of_media = |rate: Rate| Rate::from_bits_per_second((rate.bits_per_second() as f64 * share) as u64);
+        let target = if share < 1.0 { sender.target_rate.map(of_media) } else { sender.target_rate };
+        if is_known && let Some(rate) = self.encoder.update(now, target) {
             self.mailbox.publish([Event::Rate(rate)]);
         }
         let scale = connection.scale();

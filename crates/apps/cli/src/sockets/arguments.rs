@@ -1,7 +1,7 @@
 //! Options of `headway send`, `recv` and `relay`.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
+use headway_net::{Duration, Fec, Fingerprint, MediaKind, QueueMethod, Rate};
 use headway_units::{ParseError, Probability};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -296,6 +296,13 @@ pub(crate) struct QueueOptions {
     /// [default: sure-first].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
+    /// Forward error correction: repair packets from which the receiver restores lost datagrams without a round trip.
+    /// auto: as many as the measured loss requires, for datagrams whose lifetime (see --expires) is too short for a
+    /// retransmission. off: none. A percentage such as 20%: this share of all datagrams. The rate controller counts
+    /// repair packets as data. Datagrams that exceed the size of a repair packet, 32 bytes less than a packet, are not
+    /// protected.
+    #[arg(long, value_name = "auto|off|N%", default_value = "auto")]
+    pub(crate) fec: Fec,
 }
 
 /// Properties of datagrams to which no rule applies.

@@ -6,7 +6,7 @@ use super::controller::with_controller;
 use super::schemes::{controller_of_spacing, with_loss_filter, with_spacing};
 use crate::error::Failure;
 use crate::queues;
-use headway_net::{Identity, Options, Qlog, Trust};
+use headway_net::{Fec, Identity, Options, Qlog, Trust};
 use headway_run::read;
 use headway_units::Registry as _;
 use std::io::{ErrorKind, Write};
@@ -50,6 +50,8 @@ impl EndpointOptions {
                 self.controller()
             )));
         }
+        // An endpoint without a send queue sends no data.
+        options.fec = queue.map_or(Fec::Off, |queue| queue.fec);
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit, options.queue.rules.resend)?;
         }

@@ -111,6 +111,8 @@ pub(super) struct Incoming {
     pub(super) counters: Arc<ReceiveCounters>,
     /// Number of missing datagrams at the last update. A closed connection has no status.
     pub(super) missing: u64,
+    /// Number of datagrams restored by forward error correction, at the last update.
+    pub(super) restored: u64,
     /// Negotiated rate controller, if it is known.
     controller: Option<&'static str>,
     /// Time since which the connection is closed and the output accepts nothing, and the number of datagrams at that
@@ -186,6 +188,7 @@ struct Total {
     packets: u64,
     bytes: u64,
     missing: u64,
+    restored: u64,
     dropped: u64,
 }
 
@@ -195,13 +198,14 @@ impl Total {
         self.packets += incoming.counters.packets();
         self.bytes += incoming.counters.bytes();
         self.missing += incoming.missing;
+        self.restored += incoming.restored;
         self.dropped += refused + incoming.connection.dropped_datagrams();
     }
 }
 
 impl Incoming {
     pub(super) const fn new(connection: Arc<Connection>, counters: Arc<ReceiveCounters>) -> Self {
-        Self { connection, counters, missing: 0, controller: None, stalled: None }
+        Self { connection, counters, missing: 0, restored: 0, controller: None, stalled: None }
     }
 
     /// Counts as refused the datagrams that the output has not accepted: all unread ones, and the one that is being
@@ -229,7 +233,8 @@ impl Incoming {
 
     pub(super) fn update_status(&mut self) {
         if let Some(status) = self.connection.status() {
-            self.missing = status.counters.missing_data_packets;
+            self.restored = self.connection.fec_counters().map_or(self.restored, |fec| fec.restored);
+            self.missing = status.counters.missing_data_packets.saturating_sub(self.restored);
             self.controller = status.receive_controller;
         }
     }
@@ -245,9 +250,11 @@ pub(super) struct Received {
     pub(super) connections: usize,
     pub(super) received_packets: u64,
     pub(super) received_bytes: u64,
-    /// Number of datagrams that have not arrived although later ones have. Lost MTU probes and acknowledgments do not
-    /// count.
+    /// Number of packets with data that have not arrived although later ones have, without those whose datagrams were
+    /// restored. Lost MTU probes and acknowledgments do not count.
     pub(super) missing_packets: u64,
+    /// Number of lost datagrams that forward error correction restored. They count as received.
+    pub(super) restored_packets: u64,
     /// Number of received datagrams that were dropped, because the output was too slow or the system refused them.
     pub(super) dropped_packets: u64,
     /// Number of failed handshakes.
@@ -284,7 +291,7 @@ impl Receiving {
     pub(super) const fn new(now: Instant) -> Self {
         Self {
             start: now,
-            ended: Total { packets: 0, bytes: 0, missing: 0, dropped: 0 },
+            ended: Total { packets: 0, bytes: 0, missing: 0, restored: 0, dropped: 0 },
             before: (now, 0),
             controllers: BTreeSet::new(),
         }
@@ -313,7 +320,7 @@ impl Receiving {
             self.controllers.extend(incoming.controller);
             total.add(incoming);
         }
-        let Total { packets, bytes, missing, dropped } = total;
+        let Total { packets, bytes, missing, restored, dropped } = total;
         let (at, previous_bytes) = std::mem::replace(&mut self.before, (now, bytes));
         let to = now.since(self.start).as_secs_f64();
         let rate = |bytes: u64, seconds: f64| if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 };
@@ -326,6 +333,7 @@ impl Receiving {
             received_packets: packets,
             received_bytes: bytes,
             missing_packets: missing,
+            restored_packets: restored,
             dropped_packets: dropped,
             refused_handshakes: 0,
             delays: None,
@@ -357,8 +365,12 @@ impl Received {
             0 => String::new(),
             dropped => format!(", {dropped} dropped by the receiver"),
         };
+        let restored_text = match self.restored_packets {
+            0 => String::new(),
+            restored => format!(", {restored} restored"),
+        };
         format!(
-            "{:.1} s: {:.3} Mb/s, {}, {} missing{dropped_text} ({:.2} % lost){}",
+            "{:.1} s: {:.3} Mb/s, {}, {} missing{restored_text}{dropped_text} ({:.2} % lost){}",
             self.interval.to,
             1e-6 * goodput_bps,
             plural(self.received_packets, "datagram", "datagrams"),
@@ -386,9 +398,11 @@ impl Figures for Received {
         page.counter("received_bytes", "Number of received bytes, without headers.", self.received_bytes);
         page.gauge(
             "missing_packets",
-            "Number of datagrams that have not arrived although later ones have.",
+            "Number of packets with data that have not arrived although later ones have, and were not restored.",
             Some(self.missing_packets as f64),
         );
+        let restored = "Number of lost datagrams that forward error correction restored.";
+        page.counter("restored_packets", restored, self.restored_packets);
         let dropped = "Number of received datagrams that were dropped.";
         page.counter("dropped_packets", dropped, self.dropped_packets);
         page.counter("refused_handshakes", "Number of failed handshakes.", self.refused_handshakes);

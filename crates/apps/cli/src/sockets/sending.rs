@@ -7,7 +7,7 @@ use super::receiving::{Received, ReverseReport};
 use super::recording::Values;
 use super::watch::Figures;
 use headway_media::Fragment;
-use headway_net::{Connection, Duration, Event, Fate, Media, MediaKind, Rate, Status};
+use headway_net::{Connection, Duration, Event, Fate, FecCounters, Media, MediaKind, Rate, Status};
 use headway_record::{
     FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary, WrittenFrame,
 };
@@ -56,6 +56,7 @@ pub(super) struct Sending {
     /// Whether the connection is lost and not yet established again.
     is_interrupted: bool,
     status: Option<Status>,
+    fec: FecCounters,
     /// Time of the previous report, and number of delivered bytes at that time.
     before: (Instant, u64),
 }
@@ -75,6 +76,10 @@ pub(super) struct Sent {
     /// Outcomes of the datagrams of the source.
     #[serde(serialize_with = "report")]
     pub(super) delivery: Delivery,
+    /// Number of repair packets sent, of forward error correction.
+    pub(super) repair_packets: u64,
+    /// Number of lost datagrams that the receiver could restore from them. They count as delivered.
+    pub(super) restored_packets: u64,
     /// Number of times that the connection was lost and began again.
     pub(super) interruptions: u64,
     /// Datagrams from the peer, if they are forwarded.
@@ -117,6 +122,7 @@ impl Sending {
             is_connected: false,
             is_interrupted: false,
             status: None,
+            fec: FecCounters::default(),
             before: (now, 0),
         }
     }
@@ -223,6 +229,9 @@ impl Sending {
 
     /// Updates the status of the connection. `mtu`: maximum size of a packet with all headers, in bytes.
     pub(super) fn update_status(&mut self, now: Instant, connection: &Connection, mtu: u64) {
+        if let Some(fec) = connection.fec_counters() {
+            self.fec = fec;
+        }
         if let Some(status) = connection.status() {
             if let Some(rtt) = status.rtt {
                 self.meter.rtt(now, rtt);
@@ -285,6 +294,8 @@ impl Sending {
             flow,
             now: current,
             delivery: self.delivery,
+            repair_packets: self.fec.repair_packets,
+            restored_packets: self.fec.restored_by_peer,
             interruptions: self.interruptions,
             reverse: None,
         }
@@ -344,12 +355,16 @@ impl Sent {
             0 => String::new(),
             unaccounted => format!(", {unaccounted} unaccounted for"),
         };
+        let restored = match self.restored_packets {
+            0 => String::new(),
+            restored => format!(", {restored} of them restored from {} repair packets", self.repair_packets),
+        };
         let reverse = self
             .reverse
             .as_ref()
             .map_or_else(String::new, |reverse| format!("; received in {}", reverse.received.total_text()));
         format!(
-            "{:.1} s: {}, {} sent, {} delivered{}, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
+            "{:.1} s: {}, {} sent, {} delivered{}{restored}, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{reverse}",
             self.interval.to,
             plural(written, "datagram", "datagrams"),
             flow.sent_packets,
@@ -391,6 +406,12 @@ impl Figures for Sent {
         page.counter("sent_packets", "Number of sent data packets.", flow.sent_packets);
         page.counter("delivered_packets", "Number of packets that the peer has acknowledged.", flow.received_packets);
         page.counter("lost_packets", "Number of lost packets.", flow.lost_packets.total());
+        page.counter("repair_packets", "Number of repair packets sent.", self.repair_packets);
+        page.counter(
+            "restored_packets",
+            "Number of lost datagrams that the receiver could restore.",
+            self.restored_packets,
+        );
         let queue = |count: fn(&SendQueueSummary) -> u64| flow.send_queue.values().map(count).sum();
         page.counter(
             "written_packets",

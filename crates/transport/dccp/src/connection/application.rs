@@ -9,9 +9,9 @@ use super::timers::Timer;
 use super::transitions::Cause;
 use super::{Connection, ConnectionOptions};
 use crate::feature::{Ccid, Feature};
-use crate::{Arrivals, DeliveryOrder, DropCode, Path, Ports, Reset, ResetCode, ServiceCode};
+use crate::{Arrivals, DeliveryOrder, DropCode, Path, Ports, Repair, Reset, ResetCode, ServiceCode};
 use headway_rate::{CongestionEvents, LossClassification, OneWayDelay};
-use headway_units::{Duration, Entropy, Instant, Registry as _, Seq48};
+use headway_units::{Duration, Entropy, Instant, Rate, Registry as _, Seq48};
 use std::sync::Arc;
 
 impl Connection {
@@ -86,6 +86,25 @@ impl Connection {
     #[inline]
     pub const fn order(&self) -> Option<DeliveryOrder> {
         self.peer_order
+    }
+
+    /// Returns which packets the data of the packet that was [handled](Self::handle) last can restore, if it is a repair
+    /// packet and this endpoint [accepts](ConnectionOptions::receive_repairs) them. Its data is for a
+    /// [`Restorer`](crate::Restorer), not for the program.
+    #[must_use]
+    #[inline]
+    pub const fn repair(&self) -> Option<Repair> {
+        self.peer_repair
+    }
+
+    /// Returns the rate that the controller of this endpoint's data allows now; `None` if it is unknown or unlimited.
+    pub(crate) fn allowed_rate(&self) -> Option<Rate> {
+        self.forward.last_status()?.target_rate
+    }
+
+    /// Returns the maximum packet size if the peer accepts repair packets.
+    pub(crate) fn repair_packet_size(&self) -> Option<usize> {
+        self.agreed.we_repair.then(|| self.mtu.mps())
     }
 
     /// Returns, once, which packets of this endpoint arrived, as reported by the packet [handled](Self::handle) last.

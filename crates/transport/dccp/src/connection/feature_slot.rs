@@ -48,7 +48,7 @@ impl List {
     }
 }
 
-const KNOWN: [Feature; 10] = [
+const KNOWN: [Feature; 11] = [
     Feature::CCID,
     Feature::ALLOW_SHORT_SEQNOS,
     Feature::SEQUENCE_WINDOW,
@@ -58,6 +58,7 @@ const KNOWN: [Feature; 10] = [
     Feature::SEND_NDP_COUNT,
     Feature::MINIMUM_CHECKSUM_COVERAGE,
     Feature::CHECK_DATA_CHECKSUM,
+    Feature::SEND_REPAIRS,
     Feature::SEND_LOSS_EVENT_RATE,
 ];
 pub(crate) const SLOTS: usize = KNOWN.len() * 2;

@@ -65,12 +65,12 @@ mod without_data;
 pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
 pub use listener::{Listener, Outcome};
 pub use options::{ConnectionExpert, ConnectionOptions, InitCookies};
-pub use outbox::{NoData, Outbox};
+pub use outbox::{NoData, Outbox, Taken};
 pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
 pub use state::State;
 
-use crate::{DeliveryOrder, Ports, ServiceCode};
+use crate::{DeliveryOrder, Ports, Repair, ServiceCode};
 use acknowledge::Acknowledge;
 use delays::Delays;
 use event::Events;
@@ -128,6 +128,7 @@ pub struct Connection {
     last_valid: Option<Instant>,
     /// Position of the datagram of the last packet received.
     peer_order: Option<DeliveryOrder>,
+    peer_repair: Option<Repair>,
     sync_limit: RateLimit,
 
     pending: Pending,
@@ -182,6 +183,7 @@ impl Connection {
             ndp_run: 0,
             last_valid: None,
             peer_order: None,
+            peer_repair: None,
             sync_limit: RateLimit::new(options.syncs_per_second),
             pending: Pending::new(),
             opening: Opening::new(iss),

@@ -1,9 +1,21 @@
 //! Source of a connection's data.
 
 use super::Connection;
-use crate::DeliveryOrder;
+use crate::{DeliveryOrder, Repair};
 use headway_rate::Next;
 use headway_units::{Bytes, Instant, Seq48};
+
+/// Data of the next packet, with the options that belong to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken<'a> {
+    /// Data of the packet.
+    pub data: &'a [u8],
+    /// Position of the datagram in its stream, if it may be sent again.
+    pub order: Option<DeliveryOrder>,
+    /// For a repair packet: the number of the first packet of its block, and its option. The connection replaces
+    /// [`back`](Repair::back).
+    pub repair: Option<(Seq48, Repair)>,
+}
 
 /// Queue of the application's datagrams. The choice of a datagram is made as late as possible: when
 /// the controller permits the next transmission.
@@ -22,10 +34,14 @@ pub trait Outbox {
     /// instead; the permission is then used up.
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
 
-    /// Like [`take`](Self::take), with the datagram's position if it may be sent again: the packet then has an option
-    /// with it.
-    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
-        self.take(now).map(|data| (data, None))
+    /// Like [`take`](Self::take), with the options of the packet.
+    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
+        self.take(now).map(|data| Taken { data, ..Taken::default() })
+    }
+
+    /// Returns when the outbox has something to send without a further call, such as a repair packet.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
     }
 
     /// Discards the next datagram if it is late and its discard uses up the permission to send.
@@ -67,8 +83,11 @@ impl<O: Outbox> Outbox for Option<O> {
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.as_mut()?.take(now)
     }
-    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
-        self.as_mut()?.take_ordered(now)
+    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
+        self.as_mut()?.take_with_options(now)
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.as_ref()?.poll_timeout()
     }
     fn discard(&mut self, now: Instant) -> bool {
         self.as_mut().is_some_and(|outbox| outbox.discard(now))

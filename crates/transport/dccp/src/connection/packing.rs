@@ -5,7 +5,7 @@ use super::state::State;
 use super::timers::Timer;
 use super::{BUFFER, Connection};
 use crate::ccid::OnData;
-use crate::{Body, DccpOption, DeliveryOrder, Elapsed, OptionWriter, PacketType, Timestamp};
+use crate::{Body, DccpOption, DeliveryOrder, Elapsed, OptionWriter, PacketType, Repair, Timestamp};
 use headway_rate::Stamp;
 use headway_units::Instant;
 
@@ -21,6 +21,8 @@ pub(super) struct OnDatagram {
     pub(super) crc: Option<u32>,
     /// Position in its stream.
     pub(super) order: Option<DeliveryOrder>,
+    /// Packets that it can restore.
+    pub(super) repair: Option<Repair>,
 }
 
 impl Connection {
@@ -33,8 +35,8 @@ impl Connection {
 
     /// Returns the maximum size of a packet with this header and datagram, in bytes. A datagram of the maximum packet
     /// size leaves space for the usual options, so that no option makes the packet exceed the path MTU.
-    fn packet_limit(&self, header: usize, data: usize) -> usize {
-        let (whole, path, least) = (header + data, self.mtu.packet(), self.least_options());
+    fn packet_limit(&self, header: usize, data: usize, least: usize) -> usize {
+        let (whole, path, least) = (header + data, self.mtu.packet(), self.least_options().max(least));
         let is_fragmented = whole + OPTION_ALLOWANCE > path;
         path.max(whole + if is_fragmented { least.max(FRAGMENTED_OPTIONS) } else { least })
     }
@@ -84,10 +86,17 @@ impl Connection {
         let changes = handshake || self.negotiation.changes_due();
         let change_wait = changes.then(|| (self.rtt(), self.longest_change_wait()));
         let header = kind.header_len(true);
-        let limit = self.opening.response_limit().unwrap_or_else(|| self.packet_limit(header, data));
+        let limit = self.opening.response_limit().unwrap_or_else(|| {
+            // Without its option, the data of a repair packet would be taken for a datagram.
+            let least = if datagram.repair.is_some() { Repair::MAX_LEN.next_multiple_of(4) } else { 0 };
+            self.packet_limit(header, data, least)
+        });
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
         let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
         let mut writer = OptionWriter::new(buffer);
+        if let Some(repair) = datagram.repair {
+            let _ = writer.push(DccpOption::Repair(repair));
+        }
         if let Some(crc) = datagram.crc {
             let _ = writer.push(DccpOption::DataChecksum(crc));
         }

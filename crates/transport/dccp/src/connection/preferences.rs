@@ -23,6 +23,9 @@ pub(crate) struct Agreed {
     /// Whether we send NDP Counts, and whether the peer does.
     pub(crate) we_count: bool,
     pub(crate) peer_counts: bool,
+    /// Whether we may send repair packets, and whether the peer may.
+    pub(crate) we_repair: bool,
+    pub(crate) peer_repairs: bool,
     /// Whether we report a Loss Event Rate instead of Loss Intervals.
     pub(crate) we_send_loss_event_rate: bool,
     /// Whether our packets are sent as ECN-capable.
@@ -59,6 +62,8 @@ impl Agreed {
             peer_sends_vectors: remote(Feature::SEND_ACK_VECTOR),
             we_count: local(Feature::SEND_NDP_COUNT),
             peer_counts: remote(Feature::SEND_NDP_COUNT),
+            we_repair: local(Feature::SEND_REPAIRS),
+            peer_repairs: remote(Feature::SEND_REPAIRS),
             we_send_loss_event_rate: local(Feature::SEND_LOSS_EVENT_RATE),
             // Without nonces a receiver can hide marks (RFC 8311), and skipped numbers detect only
             // hidden losses. A verifying sender is therefore not ECN-capable.
@@ -89,6 +94,12 @@ pub(crate) fn set_initial(negotiation: &mut Negotiation, options: &ConnectionOpt
     let counts = if options.ndp_counts { List::new([1, 0]) } else { List::new([0, 1]) };
     negotiation.request(Side::Remote, Feature::SEND_NDP_COUNT, counts, false);
     negotiation.accept_in_peer_order(Side::Local, Feature::SEND_NDP_COUNT, List::new([0, 1]));
+    if options.send_repairs {
+        negotiation.request(Side::Local, Feature::SEND_REPAIRS, List::new([1, 0]), false);
+    }
+    if options.receive_repairs {
+        negotiation.accept(Side::Remote, Feature::SEND_REPAIRS, List::new([1, 0]));
+    }
     let accepted = match options.minimum_coverage {
         0 => List::new([0]),
         least => List::new(least..=15),

@@ -97,6 +97,7 @@ impl Connection {
             DccpOption::ElapsedTime(elapsed) => parsed.elapsed = Some(elapsed),
             DccpOption::DataChecksum(crc) => parsed.data_checksum = Some(crc),
             DccpOption::DeliveryOrder(order) => parsed.order = Some(order),
+            DccpOption::Repair(repair) => parsed.repair = Some(repair),
             DccpOption::AckVector(_) => parsed.vector = true,
             DccpOption::DataDropped(dropped) => {
                 self.acknowledge.on_peer_drops();

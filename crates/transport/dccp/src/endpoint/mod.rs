@@ -329,7 +329,10 @@ impl<O: Outbox + Default> Endpoint<O> {
 
     /// Updates the deadline of a connection without packets to send.
     fn rest(&mut self, index: u32) {
-        let deadline = self.slots.get(index).and_then(|entry| entry.connection.poll_timeout());
+        let deadline = self
+            .slots
+            .get(index)
+            .and_then(|entry| entry.connection.poll_timeout().into_iter().chain(entry.outbox.poll_timeout()).min());
         self.deadlines.set(index, deadline);
         self.note_events(index);
         self.forget_if_over(index);

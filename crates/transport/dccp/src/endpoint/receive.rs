@@ -6,7 +6,7 @@ use crate::connection::refusal;
 use crate::path::Ports;
 use crate::{
     Closed, Connection, ConnectionHandle, Decoded, Delivery, DeliveryOrder, Event, Ignored, Outbox, Outcome, Packet,
-    PacketType, Path, Reset, ResetCode, State,
+    PacketType, Path, Repair, Reset, ResetCode, State,
 };
 use headway_rate::OneWayDelay;
 use headway_units::{Ecn, Instant, Seq48};
@@ -22,6 +22,9 @@ pub struct Datagram<'a> {
     pub one_way_delay: Option<OneWayDelay>,
     /// Position in its stream, if the peer may send datagrams again; see [`InOrder`](crate::InOrder).
     pub order: Option<DeliveryOrder>,
+    /// Packets that the data can restore, if it is a repair packet; see [`Restorer`](crate::Restorer). The data is then not
+    /// for the program. Only with [`receive_repairs`](crate::ConnectionOptions::receive_repairs).
+    pub repair: Option<Repair>,
     /// Data: a part of the received bytes.
     pub data: &'a [u8],
 }
@@ -60,9 +63,10 @@ impl<O: Outbox + Default> Endpoint<O> {
         Ok(match packet {
             Decoded::Long(Packet { seq, data, .. }) => {
                 let connection = self.slots.get(index).map(|entry| &entry.connection);
-                let (one_way_delay, order) =
-                    connection.map_or((None, None), |connection| (connection.one_way_delay(), connection.order()));
-                Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, order, data })
+                let (one_way_delay, order, repair) = connection.map_or((None, None, None), |connection| {
+                    (connection.one_way_delay(), connection.order(), connection.repair())
+                });
+                Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, order, repair, data })
             }
             // Connections never accept short packets.
             Decoded::Short(_) => None,

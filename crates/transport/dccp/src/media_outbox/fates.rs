@@ -25,7 +25,8 @@ pub enum Fate {
         /// arrived on time.
         lateness: Duration,
     },
-    /// The datagram was received by the peer (RFC 4340 section 11.4), without a report that its data was dropped.
+    /// The datagram was received by the peer (RFC 4340 section 11.4), without a report that its data was dropped; or it
+    /// was lost, and the peer received enough packets to restore it ([`Fec`](crate::Fec)).
     Delivered,
     /// The datagram was received by the peer, but not by its application (Data Dropped, RFC 4340 section 11.7):
     /// mostly [`DropCode::RECEIVE_BUFFER`], as the application did not read in time, or
@@ -75,11 +76,12 @@ pub(super) struct Outcomes<T> {
     given_up: VecDeque<GivenUp<T>>,
     fates: Option<VecDeque<(u64, Fate)>>,
     positions: Positions,
+    has_dropped: bool,
 }
 
 impl<T> Outcomes<T> {
     pub(super) fn new() -> Self {
-        Self { given_up: VecDeque::new(), fates: None, positions: Positions::default() }
+        Self { given_up: VecDeque::new(), fates: None, positions: Positions::default(), has_dropped: false }
     }
     pub(super) fn follow(&mut self) {
         self.fates.get_or_insert_default();
@@ -116,9 +118,14 @@ impl<T> Outcomes<T> {
     }
     pub(super) fn unsent(&mut self, unsent: Unsent<Pushed<T>>) {
         let Unsent { media, cause, lateness } = unsent;
+        self.has_dropped = true;
         self.settle(media.payload.id, media.payload.position, Fate::Unsent { cause, lateness });
         let media = media.map(|pushed| pushed.payload);
         keep(&mut self.given_up, GivenUp::Unsent(Unsent { media, cause, lateness }), MAX_GIVEN_UP);
+    }
+    /// Returns whether the queue has dropped a datagram since the last call.
+    pub(super) const fn take_dropped(&mut self) -> bool {
+        std::mem::replace(&mut self.has_dropped, false)
     }
     pub(super) fn lost(&mut self, media: Media<Pushed<T>>) {
         self.settle(media.payload.id, media.payload.position, Fate::Lost);

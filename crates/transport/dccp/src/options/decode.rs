@@ -1,7 +1,7 @@
 //! Decoding of options.
 
 use super::number as n;
-use super::{AckVector, DataDropped, DeliveryOrder, Elapsed, OptionFault, RawOption, Timestamp};
+use super::{AckVector, DataDropped, DeliveryOrder, Elapsed, OptionFault, RawOption, Repair, Timestamp};
 use crate::feature::{Feature, FeatureAction, FeatureOption};
 
 /// Option of RFC 4340.
@@ -38,6 +38,8 @@ pub enum DccpOption<'a> {
     DataChecksum(u32),
     /// Position of a datagram that may be sent again; an experiment of this crate.
     DeliveryOrder(DeliveryOrder),
+    /// Packets that this packet can restore; an experiment of this crate.
+    Repair(Repair),
     /// CCID-specific option, see [`CcidOption`](super::CcidOption) (RFC 4340 section 10.3).
     Ccid(RawOption<'a>),
     /// Option that this crate does not know.
@@ -78,6 +80,9 @@ impl<'a> DccpOption<'a> {
             n::DELIVERY_ORDER => {
                 Self::DeliveryOrder(DeliveryOrder::decode(data).ok_or(OptionFault::length(data, "7"))?)
             }
+            n::REPAIR => Self::Repair(
+                Repair::decode(data).ok_or(OptionFault::Value { wanted: "protected packets before this one" })?,
+            ),
             n::FIRST_CCID.. => Self::Ccid(raw),
             _ => Self::Unknown(raw),
         })

@@ -29,7 +29,7 @@ impl DeliveryOrder {
     }
 
     /// Decodes the data of the option; `None` if it has another length.
-    pub(super) fn decode(data: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(data: &[u8]) -> Option<Self> {
         let [stream, i, j, a, b] = *data else { return None };
         let awaited = u16::from_be_bytes([a, b]).min(Self::MAX_AWAITED);
         Some(Self { stream, index: u16::from_be_bytes([i, j]), awaited })

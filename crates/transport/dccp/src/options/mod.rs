@@ -7,6 +7,7 @@ mod data_dropped;
 mod decode;
 mod delivery_order;
 mod process;
+mod repair;
 mod time;
 mod writer;
 
@@ -17,6 +18,7 @@ pub use data_dropped::{DataDropped, DropCode, DropRun};
 pub use decode::DccpOption;
 pub use delivery_order::DeliveryOrder;
 pub use process::{OptionError, OptionFault, ProcessedOption, Reaction};
+pub use repair::Repair;
 pub use time::{Elapsed, Timestamp};
 pub use writer::OptionWriter;
 
@@ -42,6 +44,8 @@ mod number {
     pub(super) const DATA_CHECKSUM: u8 = 44;
     /// First type for experiments.
     pub(super) const DELIVERY_ORDER: u8 = 120;
+    /// Second type for experiments.
+    pub(super) const REPAIR: u8 = 121;
     /// Lowest CCID-specific type (section 10.3).
     pub(super) const FIRST_CCID: u8 = 128;
     /// RFC 4342 section 8.5.

@@ -5,7 +5,7 @@ use crate::breaker::{Breaker, BreakerReason};
 use crate::mailbox::Mailbox;
 use crate::outbox::ConnectionOutbox;
 use crate::qlog::Trace;
-use headway_dccp::{ConnectionHandle, Datagram, InOrder, Path};
+use headway_dccp::{ConnectionHandle, Datagram, DeliveryOrder, InOrder, Path, Restorer};
 use headway_rate::OneWayDelay;
 use headway_units::{Duration, Instant, Seq48};
 use std::sync::Arc;
@@ -38,6 +38,10 @@ pub(super) struct Entry {
     pub(super) recovery: Recovery,
     /// Received datagrams that wait for earlier ones; `None` until there is one.
     pub(super) in_order: Option<Box<Received>>,
+    /// Received datagrams for forward error correction; `None` until there is a repair packet.
+    pub(super) restorer: Option<Box<Restorer>>,
+    /// Number of lost datagrams that were restored.
+    pub(super) restored: u64,
     pub(super) trace: Option<Trace>,
 }
 
@@ -54,6 +58,8 @@ impl Entry {
             tripped: None,
             recovery: Recovery::default(),
             in_order: None,
+            restorer: None,
+            restored: 0,
             trace: None,
         }
     }
@@ -67,24 +73,40 @@ impl Entry {
         datagram: &Datagram<'_>,
         unread: &mut impl FnMut(Seq48),
     ) {
-        let Self { mailbox, in_order, .. } = self;
-        let Datagram { seq, one_way_delay, order, data, .. } = *datagram;
-        let mut deliver = |data: &[u8], (delay, seq)| {
-            if !mailbox.deliver(data, delay) {
-                unread(seq);
+        let Self { mailbox, in_order, restorer, restored, .. } = self;
+        let Datagram { seq, one_way_delay, order, repair, data, .. } = *datagram;
+        let mut deliver = |number, order: Option<DeliveryOrder>, data: &[u8]| {
+            // That of a restored datagram is unknown.
+            let delay = one_way_delay.filter(|_| number == seq);
+            let mut to_program = |data: &[u8], (delay, seq)| {
+                if !mailbox.deliver(data, delay) {
+                    unread(seq);
+                }
+            };
+            match order.zip(limits) {
+                Some((order, OrderLimits { wait, most })) => {
+                    let in_order = in_order.get_or_insert_with(|| Box::new(InOrder::new(wait, most)));
+                    in_order.receive(now, order, data, (delay, number), &mut to_program);
+                }
+                None => to_program(data, (delay, number)),
             }
         };
-        match order.zip(limits) {
-            Some((order, OrderLimits { wait, most })) => {
-                let in_order = in_order.get_or_insert_with(|| Box::new(InOrder::new(wait, most)));
-                in_order.receive(now, order, data, (one_way_delay, seq), &mut deliver);
+        let mut count = |number, order: Option<DeliveryOrder>, data: &[u8]| {
+            *restored += u64::from(number != seq);
+            deliver(number, order, data);
+        };
+        match (repair, restorer) {
+            (None, None) => deliver(seq, order, data),
+            (None, Some(restorer)) => restorer.receive(seq, order, data, &mut count),
+            (Some(repair), restorer) => {
+                restorer.get_or_insert_default().receive_repair(seq, &repair, data, &mut count);
             }
-            None => deliver(data, (one_way_delay, seq)),
         }
     }
 
     /// Delivers all datagrams that wait, since no more will arrive.
     pub(super) fn deliver_rest(&mut self) {
+        self.restorer = None;
         if let Some(mut in_order) = self.in_order.take() {
             in_order.drain(&mut |data, (delay, _)| {
                 // The peer can no longer be informed that the program had no space.

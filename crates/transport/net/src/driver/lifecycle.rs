@@ -132,7 +132,7 @@ impl Driver {
 
     pub(super) fn has_sent_all(&self, handle: ConnectionHandle) -> bool {
         let outbox = self.endpoint.outbox(handle).and_then(Option::as_ref);
-        outbox.is_none_or(ConnectionOutbox::is_empty)
+        outbox.is_none_or(ConnectionOutbox::is_finished)
     }
 
     /// Ends a connection with the Reset "Too Busy".

@@ -31,7 +31,7 @@ use crate::socket::Batch;
 use crate::watched::{PendingWakers, Watched};
 use crate::wire::Carrier;
 use headway_dccp::{
-    ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, MediaOutbox, Path, ServiceCode, Status,
+    ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, Fec, MediaOutbox, Path, ServiceCode, Status,
 };
 use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Duration, Entropy, Instant};
@@ -59,6 +59,7 @@ pub(crate) struct Common {
     pub(crate) unread: usize,
     pub(crate) events: usize,
     pub(crate) follow: bool,
+    pub(crate) fec: Fec,
     pub(crate) accepted: Option<usize>,
     pub(crate) order_wait: Option<Duration>,
     pub(crate) reconnect: bool,
@@ -115,6 +116,17 @@ pub struct SocketCounters {
     /// Failed handshakes that peers began, for example because of an unexpected certificate, another controller, a
     /// limit or no answer.
     pub refused_handshakes: u64,
+}
+
+/// Counters of the forward error correction of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FecCounters {
+    /// Repair packets sent.
+    pub repair_packets: u64,
+    /// Lost datagrams of this endpoint that the peer could restore, according to its reports.
+    pub restored_by_peer: u64,
+    /// Lost datagrams of the peer that this endpoint restored.
+    pub restored: u64,
 }
 
 #[derive(Debug)]
@@ -300,6 +312,21 @@ impl Driver {
         }
     }
 
+    /// Returns the counters of forward error correction; `None` once the connection is closed.
+    pub(crate) fn fec_counters(&self, key: u64) -> Option<FecCounters> {
+        let entry = self.entries.get(&key)?;
+        let outbox = match &entry.stage {
+            Stage::AwaitingSession(outbox) => Some(outbox.as_ref()),
+            Stage::Running(handle) => self.endpoint.outbox(*handle)?.as_ref(),
+        };
+        let sent = outbox.map(ConnectionOutbox::fec_counters).unwrap_or_default();
+        Some(FecCounters {
+            repair_packets: sent.repair_packets,
+            restored_by_peer: sent.restored_datagrams,
+            restored: entry.restored,
+        })
+    }
+
     /// Closes the connection once its send queue is empty, at this time at the latest.
     pub(crate) fn close(&mut self, key: u64, at: Instant) {
         if self.entries.contains_key(&key) {
@@ -365,7 +392,7 @@ impl Driver {
     }
 
     fn outbox(&self, mailbox: &Arc<Mailbox>) -> ConnectionOutbox {
-        let queue = MediaOutbox::new(&self.common.queue);
+        let queue = MediaOutbox::new(&self.common.queue).with_fec(self.common.fec);
         let queue = if self.common.follow { queue.follow() } else { queue };
         ConnectionOutbox::new(queue, EncoderRate::new(self.common.encoder), Arc::clone(mailbox))
     }

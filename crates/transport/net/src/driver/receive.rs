@@ -81,15 +81,16 @@ impl Driver {
                 Ok(None) => is_used = true,
                 Ok(Some(received)) => {
                     is_used = true;
-                    let Datagram { handle, seq, order, data, .. } = received;
+                    let Datagram { handle, seq, order, repair, data, .. } = received;
                     match keys.get(&handle).and_then(|key| entries.get_mut(key)) {
                         Some(entry) => {
                             let unread = &mut deferred.unread;
                             entry.deliver(now, limits, &received, &mut |seq| unread.push((handle, seq)));
-                            if order.is_some() {
+                            if order.is_some() || repair.is_some() {
                                 deferred.in_order.push(handle);
                             }
                         }
+                        None if repair.is_some() => {}
                         None => deferred.early.push((handle, seq, order, data.to_vec())),
                     }
                 }
@@ -117,7 +118,7 @@ impl Driver {
             self.accept(now, handle);
             self.report_largest(handle);
             if let Some(entry) = self.keys.get(&handle).and_then(|key| self.entries.get_mut(key)) {
-                let datagram = Datagram { handle, seq, one_way_delay: None, order, data: &data };
+                let datagram = Datagram { handle, seq, one_way_delay: None, order, repair: None, data: &data };
                 entry.deliver(now, limits, &datagram, &mut |_| {});
                 deferred.in_order.push(handle);
             }

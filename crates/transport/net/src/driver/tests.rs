@@ -1,6 +1,7 @@
 //! Tests of two drivers over a wire in memory, with a virtual clock.
 
 mod delays;
+mod fec;
 #[cfg(feature = "qlog")]
 mod qlog;
 mod reconnect;
