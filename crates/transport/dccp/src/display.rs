@@ -98,9 +98,14 @@ impl Display for DccpOption<'_> {
             Self::DeliveryOrder(DeliveryOrder { stream, index, awaited }) => {
                 write!(f, "Order({stream}:{index}, awaited {awaited})")
             }
-            Self::Repair(Repair { back, protected, index, repairs }) => {
-                write!(f, "Repair({} of {repairs}, {} packets from {back} before)", index + 1, protected.count_ones())
-            }
+            Self::Repair(data) => match Repair::decode(data) {
+                Some(repair) => {
+                    let Repair { back, index, repairs, .. } = repair;
+                    let packets = repair.datagrams();
+                    write!(f, "Repair({} of {repairs}, {packets} packets from {back} before)", u16::from(index) + 1)
+                }
+                None => f.write_str("Repair(invalid)"),
+            },
             Self::Ccid(raw) | Self::Unknown(raw) => match CcidOption::read(*raw) {
                 Ok(option) => option.fmt(f),
                 Err(_) => {

@@ -82,7 +82,7 @@ pub use ccid::CcidController;
 pub use checksum::{Addresses, CsCov, Network};
 pub use connection::{
     Closed, Connection, ConnectionExpert, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener,
-    NoData, Outbox, Outcome, Outgoing, State, Status, Taken, refusal,
+    NoData, Outbox, Outcome, Outgoing, State, Status, refusal,
 };
 pub use crc32c::crc32c;
 pub use endpoint::{

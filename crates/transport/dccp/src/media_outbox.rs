@@ -7,7 +7,7 @@ pub use fates::{Fate, GivenUp, Pushed};
 pub use positions::Position;
 
 use crate::fec::{Protector, Sent};
-use crate::{Arrivals, Connection, DeliveryOrder, Fec, FecCounters, Outbox, Taken};
+use crate::{Arrivals, Connection, DeliveryOrder, Fec, FecCounters, Outbox, Repair};
 use fates::Outcomes;
 use headway_media::{
     Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, ReportedFate, ReportedPackets, SendQueue,
@@ -146,8 +146,8 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         }
     }
 
-    /// Returns the outbox with forward error correction, on a connection that
-    /// [may send](crate::ConnectionOptions::send_repairs) repair packets. It protects datagrams that fit into a repair
+    /// Returns the outbox with forward error correction, if the peer
+    /// [accepts](crate::ConnectionOptions::receive_repairs) repair packets. It protects datagrams that fit into a repair
     /// packet, 32 bytes less than the maximum packet size. Call [`poll_fate`](Self::poll_fate) or
     /// [`poll_given_up`](Self::poll_given_up) regularly.
     #[must_use]
@@ -231,7 +231,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
                 }
             }
             match protector {
-                Some(protector) => lost.extend(protector.settle(block, settled == ReportedFate::Received, missing)),
+                Some(protector) => lost.extend(protector.settle(block, settled, missing)),
                 None => lost.extend(missing),
             }
         });
@@ -292,7 +292,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     }
 
     /// Returns the size of the next repair packet's data, if one is to be sent now.
-    fn next_repair(&mut self, now: Instant) -> Option<usize> {
+    fn repair_len(&mut self, now: Instant) -> Option<usize> {
         let protector = self.protector.as_mut()?;
         if self.outcomes.take_dropped() {
             protector.on_drop(now);
@@ -370,15 +370,14 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     fn sent(&mut self, number: Seq48) {
         let first = *self.first.get_or_insert(number);
         let place = number.distance_from(first);
-        if let Some(block) = self.protector.as_mut().and_then(|protector| protector.sent()) {
-            return self.track(place, InFlight { datagram: None, block: Some(block) });
+        if let Some(block) = self.protector.as_mut().and_then(|protector| protector.sent(number)) {
+            return self.track(place, InFlight { datagram: None, block });
         }
         let Some(TakenMedia { media, at, order }) = self.taken.take() else { return };
         let (Pushed { id, position, .. }, resends) = (&media.payload, self.queue.resends());
         let (id, position) = (*id, *position);
         self.outcomes.record(id, Fate::Sent(number));
-        let protector = self.protector.as_mut().filter(|protector| protector.is_agreed());
-        let block = protector.and_then(|protector| {
+        let block = self.protector.as_mut().and_then(|protector| {
             let sent = Sent { now: at, number, order, expires: media.expires, travel: self.queue.travel(at) };
             protector.protect(&sent, media.payload.payload.as_ref())
         });
@@ -406,6 +405,9 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
             }
         }
         if let Some(protector) = &mut self.protector {
+            if protector.asks() {
+                connection.request_repairs();
+            }
             protector.set_path(connection.repair_packet_size(), connection.allowed_rate());
         }
         if self.reads_arrivals()
@@ -416,13 +418,13 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     }
 
     fn next_len(&mut self, now: Instant) -> Option<usize> {
-        if let Some(len) = self.next_repair(now) {
+        if let Some(len) = self.repair_len(now) {
             return Some(len);
         }
         self.queue.next(now).map(|next| next.size.count() as usize)
     }
     fn next(&mut self, now: Instant) -> Option<Next> {
-        if let Some(len) = self.next_repair(now) {
+        if let Some(len) = self.repair_len(now) {
             let mut next = Next::new(Bytes::new(len as u64));
             next.waiting = Bytes::new(self.queue.bytes().count() + len as u64);
             return Some(next);
@@ -431,7 +433,7 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     }
 
     fn discard(&mut self, now: Instant) -> bool {
-        if self.next_repair(now).is_some() {
+        if self.repair_len(now).is_some() {
             return false;
         }
         let Self { queue, outcomes, .. } = self;
@@ -443,13 +445,17 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
-        self.take_with_options(now).map(|taken| taken.data)
+        self.take_ordered(now).map(|(data, _)| data)
     }
 
-    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
-        if self.next_repair(now).is_some() {
-            let (data, first, repair) = self.protector.as_mut()?.take()?;
-            return Some(Taken { data, order: None, repair: Some((first, repair)) });
+    fn next_repair(&mut self, now: Instant) -> Option<(Seq48, Repair)> {
+        self.repair_len(now)?;
+        self.protector.as_ref()?.next_option()
+    }
+
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        if self.repair_len(now).is_some() {
+            return self.protector.as_mut()?.take().map(|data| (data, None));
         }
         let Self { queue, taken, outcomes, .. } = self;
         *taken = None;
@@ -462,7 +468,12 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
             outcomes.order(&mut media, may_return, now + travel * 2)
         });
         let TakenMedia { media, order, .. } = taken.insert(TakenMedia { media, at: now, order });
-        Some(Taken { data: media.payload.payload.as_ref(), order: *order, repair: None })
+        Some((media.payload.payload.as_ref(), *order))
+    }
+
+    fn timer_expired(&mut self, now: Instant, _connection: &Connection) {
+        // Ends a block also while nothing may be sent.
+        self.repair_len(now);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -261,7 +261,7 @@ impl Options {
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
         let Self { mut connection, queue, encoder, service, port, unread, events, qlog, .. } = self.clone();
-        (connection.send_repairs, connection.receive_repairs) = (self.fec != Fec::Off, true);
+        connection.receive_repairs = true;
         let Self { follow, fec, accepted, order_wait, reconnect, clock, .. } = *self;
         Ok(Common {
             connection,

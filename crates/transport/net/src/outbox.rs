@@ -4,7 +4,7 @@ use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
 use crate::qlog::Trace;
-use headway_dccp::{Connection, FecCounters, MediaOutbox, Outbox, Taken};
+use headway_dccp::{Connection, DeliveryOrder, FecCounters, MediaOutbox, Outbox, Repair};
 use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Rate, Seq48};
 use std::sync::Arc;
@@ -163,8 +163,11 @@ impl Outbox for ConnectionOutbox {
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.queue.take(now)
     }
-    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
-        self.queue.take_with_options(now)
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.queue.take_ordered(now)
+    }
+    fn next_repair(&mut self, now: Instant) -> Option<(Seq48, Repair)> {
+        self.queue.next_repair(now)
     }
     fn poll_timeout(&self) -> Option<Instant> {
         self.queue.poll_timeout()
@@ -187,6 +190,7 @@ impl Outbox for ConnectionOutbox {
     }
     /// Reports changes without a packet from the peer: expired datagrams, and the rate during an outage.
     fn timer_expired(&mut self, now: Instant, connection: &Connection) {
+        self.queue.timer_expired(now, connection);
         self.report_fates();
         let Some(sender) = connection.status().sender else { return };
         // A controller with a window has no rate before its first round-trip sample. Without a window, no rate means

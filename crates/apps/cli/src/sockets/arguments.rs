@@ -301,7 +301,7 @@ pub(crate) struct QueueOptions {
     /// retransmission. off: none. A percentage such as 20%: this share of all datagrams. The rate controller counts
     /// repair packets as data. Datagrams that exceed the size of a repair packet, 32 bytes less than a packet, are not
     /// protected.
-    #[arg(long, value_name = "auto|off|N%", default_value = "auto")]
+    #[arg(long, value_name = "auto|off|N%", default_value = "auto", allow_hyphen_values = true)]
     pub(crate) fec: Fec,
 }
 

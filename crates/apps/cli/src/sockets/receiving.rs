@@ -233,8 +233,9 @@ impl Incoming {
 
     pub(super) fn update_status(&mut self) {
         if let Some(status) = self.connection.status() {
-            self.restored = self.connection.fec_counters().map_or(self.restored, |fec| fec.restored);
-            self.missing = status.counters.missing_data_packets.saturating_sub(self.restored);
+            let fec = self.connection.fec_counters().unwrap_or_default();
+            self.restored = fec.restored;
+            self.missing = status.counters.missing_data_packets.saturating_sub(fec.missing_restored);
             self.controller = status.receive_controller;
         }
     }

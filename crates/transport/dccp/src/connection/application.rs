@@ -2,7 +2,7 @@
 //! [`Connection::handle_timeout`] and [`Connection::poll_transmit`].
 
 use super::event::{Counters, Event, Status};
-use super::feature_slot::Side;
+use super::feature_slot::{List, Side};
 use super::pending::{Control, Due};
 use super::state::State;
 use super::timers::Timer;
@@ -88,18 +88,34 @@ impl Connection {
         self.peer_order
     }
 
-    /// Returns which packets the data of the packet that was [handled](Self::handle) last can restore, if it is a repair
-    /// packet and this endpoint [accepts](ConnectionOptions::receive_repairs) them. Its data is for a
+    /// Returns which packets the data of the packet with this number, [handled](Self::handle) last, can restore, if it is a
+    /// repair packet and this endpoint [accepts](ConnectionOptions::receive_repairs) them. Its data is for a
     /// [`Restorer`](crate::Restorer), not for the program.
     #[must_use]
     #[inline]
-    pub const fn repair(&self) -> Option<Repair> {
-        self.peer_repair
+    pub fn repair(&self, number: Seq48) -> Option<Repair> {
+        let (last, repair) = self.peer_repair.as_deref()?;
+        (*last == number).then_some(*repair)
     }
 
     /// Returns the rate that the controller of this endpoint's data allows now; `None` if it is unknown or unlimited.
     pub(crate) fn allowed_rate(&self) -> Option<Rate> {
         self.forward.last_status()?.target_rate
+    }
+
+    /// Returns whether the peer may send repair packets: datagrams from now on are for a [`Restorer`](crate::Restorer).
+    #[must_use]
+    #[inline]
+    pub const fn peer_repairs(&self) -> bool {
+        self.agreed.peer_repairs
+    }
+
+    /// Asks the peer to accept repair packets ([`Fec`](crate::Fec)), once it is known to be there. A peer that does not
+    /// know the feature refuses.
+    pub(crate) fn request_repairs(&mut self) {
+        if matches!(self.machine.state(), State::PartOpen | State::Open) {
+            self.negotiation.request(Side::Local, Feature::SEND_REPAIRS, List::new([1, 0]), false);
+        }
     }
 
     /// Returns the maximum packet size if the peer accepts repair packets.

@@ -58,8 +58,8 @@ const KNOWN: [Feature; 11] = [
     Feature::SEND_NDP_COUNT,
     Feature::MINIMUM_CHECKSUM_COVERAGE,
     Feature::CHECK_DATA_CHECKSUM,
-    Feature::SEND_REPAIRS,
     Feature::SEND_LOSS_EVENT_RATE,
+    Feature::SEND_REPAIRS,
 ];
 pub(crate) const SLOTS: usize = KNOWN.len() * 2;
 

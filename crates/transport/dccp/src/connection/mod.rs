@@ -65,7 +65,7 @@ mod without_data;
 pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
 pub use listener::{Listener, Outcome};
 pub use options::{ConnectionExpert, ConnectionOptions, InitCookies};
-pub use outbox::{NoData, Outbox, Taken};
+pub use outbox::{NoData, Outbox};
 pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
 pub use state::State;
@@ -128,7 +128,10 @@ pub struct Connection {
     last_valid: Option<Instant>,
     /// Position of the datagram of the last packet received.
     peer_order: Option<DeliveryOrder>,
-    peer_repair: Option<Repair>,
+    /// Option of the next packet, if it is a repair packet, with the number of the first packet of its block.
+    repair: Option<Box<(Seq48, Repair)>>,
+    /// Number and option of the peer's last repair packet.
+    peer_repair: Option<Box<(Seq48, Repair)>>,
     sync_limit: RateLimit,
 
     pending: Pending,
@@ -183,6 +186,7 @@ impl Connection {
             ndp_run: 0,
             last_valid: None,
             peer_order: None,
+            repair: None,
             peer_repair: None,
             sync_limit: RateLimit::new(options.syncs_per_second),
             pending: Pending::new(),

@@ -43,9 +43,6 @@ pub struct ConnectionOptions {
     /// Whether this endpoint, as a sender of data, requests a Loss Event Rate from a TFRC receiver instead of Loss
     /// Intervals (RFC 4342 section 8.4).
     pub loss_event_rate: bool,
-    /// Whether to ask the peer to accept repair packets ([`Fec`](crate::Fec)). Without its consent none are sent.
-    #[cfg_attr(feature = "schema", serde(skip))]
-    pub send_repairs: bool,
     /// Whether to accept repair packets of the peer. The program passes those that it
     /// [receives](crate::Datagram::repair) to a [`Restorer`](crate::Restorer).
     #[cfg_attr(feature = "schema", serde(skip))]
@@ -195,7 +192,6 @@ impl Options for ConnectionOptions {
             ecn: true,
             ndp_counts: false,
             loss_event_rate: false,
-            send_repairs: false,
             receive_repairs: false,
             timestamps: false,
             one_way_delays: false,

@@ -5,18 +5,6 @@ use crate::{DeliveryOrder, Repair};
 use headway_rate::Next;
 use headway_units::{Bytes, Instant, Seq48};
 
-/// Data of the next packet, with the options that belong to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken<'a> {
-    /// Data of the packet.
-    pub data: &'a [u8],
-    /// Position of the datagram in its stream, if it may be sent again.
-    pub order: Option<DeliveryOrder>,
-    /// For a repair packet: the number of the first packet of its block, and its option. The connection replaces
-    /// [`back`](Repair::back).
-    pub repair: Option<(Seq48, Repair)>,
-}
-
 /// Queue of the application's datagrams. The choice of a datagram is made as late as possible: when
 /// the controller permits the next transmission.
 pub trait Outbox {
@@ -34,9 +22,16 @@ pub trait Outbox {
     /// instead; the permission is then used up.
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
 
-    /// Like [`take`](Self::take), with the options of the packet.
-    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
-        self.take(now).map(|data| Taken { data, ..Taken::default() })
+    /// Like [`take`](Self::take), with the datagram's position if it may be sent again: the packet then has an option
+    /// with it.
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.take(now).map(|data| (data, None))
+    }
+
+    /// Returns the option of the packet with the next data, if this is a repair packet, and the number of the first packet
+    /// of its block. The connection replaces [`back`](Repair::back). Called before [`take`](Self::take).
+    fn next_repair(&mut self, _now: Instant) -> Option<(Seq48, Repair)> {
+        None
     }
 
     /// Returns when the outbox has something to send without a further call, such as a repair packet.
@@ -83,8 +78,11 @@ impl<O: Outbox> Outbox for Option<O> {
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.as_mut()?.take(now)
     }
-    fn take_with_options(&mut self, now: Instant) -> Option<Taken<'_>> {
-        self.as_mut()?.take_with_options(now)
+    fn take_ordered(&mut self, now: Instant) -> Option<(&[u8], Option<DeliveryOrder>)> {
+        self.as_mut()?.take_ordered(now)
+    }
+    fn next_repair(&mut self, now: Instant) -> Option<(Seq48, Repair)> {
+        self.as_mut()?.next_repair(now)
     }
     fn poll_timeout(&self) -> Option<Instant> {
         self.as_ref()?.poll_timeout()

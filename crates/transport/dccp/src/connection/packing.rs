@@ -7,7 +7,7 @@ use super::{BUFFER, Connection};
 use crate::ccid::OnData;
 use crate::{Body, DccpOption, DeliveryOrder, Elapsed, OptionWriter, PacketType, Repair, Timestamp};
 use headway_rate::Stamp;
-use headway_units::Instant;
+use headway_units::{Instant, Seq48};
 
 /// Space for the options of a datagram above the maximum packet size, which is sent in fragments, in bytes.
 const FRAGMENTED_OPTIONS: usize = 64;
@@ -21,8 +21,6 @@ pub(super) struct OnDatagram {
     pub(super) crc: Option<u32>,
     /// Position in its stream.
     pub(super) order: Option<DeliveryOrder>,
-    /// Packets that it can restore.
-    pub(super) repair: Option<Repair>,
 }
 
 impl Connection {
@@ -35,8 +33,10 @@ impl Connection {
 
     /// Returns the maximum size of a packet with this header and datagram, in bytes. A datagram of the maximum packet
     /// size leaves space for the usual options, so that no option makes the packet exceed the path MTU.
-    fn packet_limit(&self, header: usize, data: usize, least: usize) -> usize {
-        let (whole, path, least) = (header + data, self.mtu.packet(), self.least_options().max(least));
+    fn packet_limit(&self, header: usize, data: usize) -> usize {
+        // Without its option, the data of a repair packet would be taken for a datagram.
+        let repair = if self.repair.is_some() { Repair::MAX_LEN.next_multiple_of(4) } else { 0 };
+        let (whole, path, least) = (header + data, self.mtu.packet(), self.least_options() + repair);
         let is_fragmented = whole + OPTION_ALLOWANCE > path;
         path.max(whole + if is_fragmented { least.max(FRAGMENTED_OPTIONS) } else { least })
     }
@@ -65,7 +65,8 @@ impl Connection {
         datagram: OnDatagram,
         stamp: &Stamp,
     ) -> usize {
-        if matches!(body, Body::Data) && datagram == OnDatagram::default() && !self.has_options_for_data() {
+        let is_plain = datagram == OnDatagram::default() && self.repair.is_none();
+        if matches!(body, Body::Data) && is_plain && !self.has_options_for_data() {
             return 0;
         }
         self.write_all_options(now, body, data, datagram, stamp)
@@ -86,16 +87,12 @@ impl Connection {
         let changes = handshake || self.negotiation.changes_due();
         let change_wait = changes.then(|| (self.rtt(), self.longest_change_wait()));
         let header = kind.header_len(true);
-        let limit = self.opening.response_limit().unwrap_or_else(|| {
-            // Without its option, the data of a repair packet would be taken for a datagram.
-            let least = if datagram.repair.is_some() { Repair::MAX_LEN.next_multiple_of(4) } else { 0 };
-            self.packet_limit(header, data, least)
-        });
+        let limit = self.opening.response_limit().unwrap_or_else(|| self.packet_limit(header, data));
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
         let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
         let mut writer = OptionWriter::new(buffer);
-        if let Some(repair) = datagram.repair {
-            let _ = writer.push(DccpOption::Repair(repair));
+        if let Some(repair) = self.repair.take() {
+            write_repair(&repair, seq, &mut writer);
         }
         if let Some(crc) = datagram.crc {
             let _ = writer.push(DccpOption::DataChecksum(crc));
@@ -173,4 +170,13 @@ fn finish(writer: OptionWriter<'_>) -> usize {
     }
     // The space is a multiple of four, so that the padding always fits.
     writer.finish().map_or(0, |area| area.as_bytes().len())
+}
+
+/// Writes the option of a repair packet with this number.
+#[cold]
+fn write_repair((first, repair): &(Seq48, Repair), number: Seq48, writer: &mut OptionWriter<'_>) {
+    // Repair packets follow their block closely.
+    let back = u16::try_from(number.distance_from(*first)).unwrap_or(u16::MAX);
+    let (bytes, len) = Repair { back, ..*repair }.to_bytes();
+    let _ = writer.push(DccpOption::Repair(bytes.get(..len).unwrap_or_default()));
 }

@@ -1,7 +1,7 @@
 //! Parsed options of one received packet.
 
 use crate::ccid::OnData;
-use crate::{DataDropped, DeliveryOrder, DropCode, DropRun, Elapsed, Repair, Timestamp};
+use crate::{DataDropped, DeliveryOrder, DropCode, DropRun, Elapsed, Timestamp};
 use headway_rate::{Arrival, Run};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,7 +12,6 @@ pub(crate) struct ParsedOptions {
     pub(crate) slow_receiver: bool,
     pub(crate) data_checksum: Option<u32>,
     pub(crate) order: Option<DeliveryOrder>,
-    pub(crate) repair: Option<Repair>,
     pub(crate) on_data: OnData,
     pub(crate) timestamp: Option<Timestamp>,
     pub(crate) vector: bool,

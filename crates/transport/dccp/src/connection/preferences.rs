@@ -94,9 +94,6 @@ pub(crate) fn set_initial(negotiation: &mut Negotiation, options: &ConnectionOpt
     let counts = if options.ndp_counts { List::new([1, 0]) } else { List::new([0, 1]) };
     negotiation.request(Side::Remote, Feature::SEND_NDP_COUNT, counts, false);
     negotiation.accept_in_peer_order(Side::Local, Feature::SEND_NDP_COUNT, List::new([0, 1]));
-    if options.send_repairs {
-        negotiation.request(Side::Local, Feature::SEND_REPAIRS, List::new([1, 0]), false);
-    }
     if options.receive_repairs {
         negotiation.accept(Side::Remote, Feature::SEND_REPAIRS, List::new([1, 0]));
     }

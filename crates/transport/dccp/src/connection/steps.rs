@@ -196,7 +196,6 @@ impl Connection {
         self.forget_cookies(packet);
         self.process_options(now, packet, parsed)?;
         self.peer_order = parsed.order;
-        self.peer_repair = parsed.repair.filter(|_| self.agreed.peer_repairs);
         if self.agreed.peer_counts {
             self.without_data.on_packet(number, parsed.ndp_count.unwrap_or(0), &self.seen);
         }

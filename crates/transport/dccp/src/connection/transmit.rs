@@ -3,13 +3,13 @@
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
 use super::handshake::PARTOPEN_TIMEOUT;
-use super::outbox::{NoData, Outbox, Taken};
+use super::outbox::{NoData, Outbox};
 use super::packing::OnDatagram;
 use super::pending::{Control, Due};
 use super::state::State;
 use super::tail_probe::SYNCS;
 use super::timers::Timer;
-use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Repair, crc32c};
+use crate::{Body, CcVal, CsCov, DeliveryOrder, OptionArea, Packet, PacketType, crc32c};
 use headway_rate::{Next, Stamp};
 use headway_units::{Bytes, Ecn, Instant, Seq48};
 
@@ -51,24 +51,30 @@ impl Connection {
             self.forward.on_discard(now);
             plan = self.plan_or_settle(now, outbox);
         }
-        let mut taken = Taken::default();
+        let (mut data, mut order): (&[u8], _) = (&[], None);
         if let Some(Plan { source: Source::Outbox(len), .. }) = plan {
-            match outbox.take_with_options(now) {
-                Some(next) => taken = Taken { data: next.data.get(..len).unwrap_or(next.data), ..next },
+            if let Some(repair) = outbox.next_repair(now) {
+                self.repair = Some(Box::new(repair));
+            }
+            match outbox.take_ordered(now) {
+                Some((taken, position)) => (data, order) = (taken.get(..len).unwrap_or(taken), position),
                 // Without data, an acknowledgement that is due is sent alone.
-                None => plan = self.plan_or_settle(now, &mut NoData),
+                None => {
+                    self.repair = None;
+                    plan = self.plan_or_settle(now, &mut NoData);
+                }
             }
         }
-        Some(self.build(now, plan?, taken))
+        Some(self.build(now, plan?, data, order))
     }
 
     /// Builds the packet: options, number, and all effects of sending it.
-    fn build<'a>(&'a mut self, now: Instant, plan: Plan, taken: Taken<'a>) -> Outgoing<'a> {
+    fn build<'a>(&'a mut self, now: Instant, plan: Plan, data: &'a [u8], order: Option<DeliveryOrder>) -> Outgoing<'a> {
         self.settled = Instant::FAR_FUTURE;
         let Plan { body, source, seq: foreign } = plan;
         let data = match source {
             Source::Padding(len) => PADDING.get(..len).unwrap_or(&PADDING),
-            _ => taken.data,
+            _ => data,
         };
         let kind = body.kind();
         let is_handshake = matches!(source, Source::Handshake);
@@ -87,13 +93,13 @@ impl Connection {
                 let payload = is_datagram.then_some(Bytes::new(len as u64));
                 let prompt = kind.is_data() || kind == PacketType::Sync;
                 let stamp = self.forward.send(now, payload, prompt);
-                let repair = taken.repair.map(|(first, repair)| {
-                    // The outbox sends repair packets within a second.
-                    let back = u16::try_from(self.windows.upcoming().distance_from(first)).unwrap_or(u16::MAX);
-                    Repair { back, ..repair }
-                });
-                let options = OnDatagram { crc: checksum.then(|| crc32c(data)), order: taken.order, repair };
-                let options = self.write_options(now, &body, len, options, &stamp);
+                let options = self.write_options(
+                    now,
+                    &body,
+                    len,
+                    OnDatagram { crc: checksum.then(|| crc32c(data)), order },
+                    &stamp,
+                );
                 let seq = self.commit(now, &body, payload);
                 (options, seq, stamp)
             }
@@ -135,7 +141,7 @@ impl Connection {
             }
             None => return None,
         };
-        Some(self.build(now, plan, Taken::default()))
+        Some(self.build(now, plan, &[], None))
     }
 
     /// Returns the next packet. If there is none, the effects of sent packets are evaluated once

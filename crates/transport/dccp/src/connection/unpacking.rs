@@ -6,9 +6,9 @@ use super::parsed_options::ParsedOptions;
 use super::{Connection, preferences};
 use crate::{
     DccpOption, Feature, FeatureAction, HalfConnection, OptionError, OptionFault, Packet, ProcessedOption, RawOption,
-    Reaction, arrivals,
+    Reaction, Repair, arrivals,
 };
-use headway_units::Instant;
+use headway_units::{Instant, Seq48};
 use std::ops::ControlFlow;
 
 impl Connection {
@@ -97,7 +97,7 @@ impl Connection {
             DccpOption::ElapsedTime(elapsed) => parsed.elapsed = Some(elapsed),
             DccpOption::DataChecksum(crc) => parsed.data_checksum = Some(crc),
             DccpOption::DeliveryOrder(order) => parsed.order = Some(order),
-            DccpOption::Repair(repair) => parsed.repair = Some(repair),
+            DccpOption::Repair(data) => self.keep_repair(packet.seq, data).map_err(|fault| processed.error(fault))?,
             DccpOption::AckVector(_) => parsed.vector = true,
             DccpOption::DataDropped(dropped) => {
                 self.acknowledge.on_peer_drops();
@@ -108,6 +108,16 @@ impl Connection {
             }
             DccpOption::Unknown(_) => return Err(processed.error(OptionFault::NotUnderstood)),
             DccpOption::Padding | DccpOption::Mandatory => {}
+        }
+        Ok(())
+    }
+
+    /// Keeps the option of a repair packet.
+    #[cold]
+    fn keep_repair(&mut self, number: Seq48, data: &[u8]) -> Result<(), OptionFault> {
+        let repair = Repair::decode(data).ok_or(OptionFault::Value { wanted: "protected packets before this one" })?;
+        if self.agreed.peer_repairs {
+            self.peer_repair = Some(Box::new((number, repair)));
         }
         Ok(())
     }

@@ -22,8 +22,11 @@ pub struct Datagram<'a> {
     pub one_way_delay: Option<OneWayDelay>,
     /// Position in its stream, if the peer may send datagrams again; see [`InOrder`](crate::InOrder).
     pub order: Option<DeliveryOrder>,
-    /// Packets that the data can restore, if it is a repair packet; see [`Restorer`](crate::Restorer). The data is then not
-    /// for the program. Only with [`receive_repairs`](crate::ConnectionOptions::receive_repairs).
+    /// Whether the peer may send repair packets; see [`Restorer`](crate::Restorer). Only with
+    /// [`receive_repairs`](crate::ConnectionOptions::receive_repairs).
+    pub is_protected: bool,
+    /// Packets that the data can restore, if it is a repair packet; see [`Restorer`](crate::Restorer).
+    /// The data is then not for the program.
     pub repair: Option<Repair>,
     /// Data: a part of the received bytes.
     pub data: &'a [u8],
@@ -62,11 +65,16 @@ impl<O: Outbox + Default> Endpoint<O> {
         }
         Ok(match packet {
             Decoded::Long(Packet { seq, data, .. }) => {
-                let connection = self.slots.get(index).map(|entry| &entry.connection);
-                let (one_way_delay, order, repair) = connection.map_or((None, None, None), |connection| {
-                    (connection.one_way_delay(), connection.order(), connection.repair())
-                });
-                Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, order, repair, data })
+                let Some(Entry { connection, .. }) = self.slots.get(index) else { return Ok(None) };
+                Some(Datagram {
+                    handle: self.slots.handle(index),
+                    seq,
+                    one_way_delay: connection.one_way_delay(),
+                    order: connection.order(),
+                    is_protected: connection.peer_repairs(),
+                    repair: connection.repair(seq),
+                    data,
+                })
             }
             // Connections never accept short packets.
             Decoded::Short(_) => None,

@@ -5,6 +5,7 @@ use super::loss::LossShare;
 use super::media_rate::MediaRate;
 use super::{Fec, FecCounters, code, overhead, symbol};
 use crate::{DeliveryOrder, Repair};
+use headway_media::ReportedFate;
 use headway_units::{Duration, Instant, Rate, Seq48};
 use std::collections::VecDeque;
 
@@ -14,8 +15,11 @@ const MAX_DATAGRAMS: usize = 32;
 const MAX_SPAN: u64 = 128;
 /// Room of a repair packet for its option, beyond what the maximum packet size leaves for options, in bytes.
 const OPTION_ROOM: usize = Repair::MAX_LEN.next_multiple_of(4);
-/// Time from a block's first datagram until its last repair packet, for datagrams without a lifetime.
-const WITHOUT_LIFETIME: Duration = Duration::from_millis(200);
+/// Maximum distance between the numbers of the first packet of a block and of a repair packet. A receiver keeps datagrams
+/// for longer, also if packets are reordered.
+const MAX_BACK: u64 = 256;
+/// Longest time from a block's first datagram until its repair packets, and from then on until these are discarded.
+const MAX_HOLD: Duration = Duration::from_millis(100);
 /// Time without repair packets of [`Fec::Auto`] after the send queue has dropped a datagram: the path does not carry the
 /// media alone.
 const AFTER_DROP: Duration = Duration::from_secs(2);
@@ -42,6 +46,10 @@ pub(crate) struct Protector<D> {
     /// Size of the largest datagram that a repair packet can restore, in bytes; `None` unless the peer accepts repair
     /// packets.
     largest: Option<usize>,
+    /// Whether the peer was asked to accept them.
+    has_asked: bool,
+    /// Whether a datagram needed protection.
+    is_wanted: bool,
     loss: LossShare,
     rate: MediaRate,
     /// Rate that the controller allows; `None` without a limit.
@@ -73,8 +81,8 @@ struct Filling {
 #[derive(Debug)]
 struct RepairPacket {
     block: u64,
-    first: Seq48,
-    repair: Repair,
+    /// Number of the first packet of the block, and the option.
+    option: (Seq48, Repair),
     until: Instant,
     symbol: Vec<u8>,
 }
@@ -85,6 +93,8 @@ impl<D> Protector<D> {
         (fec != Fec::Off).then(|| Self {
             fec,
             largest: None,
+            has_asked: false,
+            is_wanted: false,
             loss: LossShare::default(),
             rate: MediaRate::default(),
             allowed: None,
@@ -99,6 +109,14 @@ impl<D> Protector<D> {
         })
     }
 
+    /// Returns, once for each connection, that the peer should be asked to accept repair packets: with [`Fec::Auto`] once
+    /// there are datagrams that need them.
+    pub(crate) fn asks(&mut self) -> bool {
+        let asks = !self.has_asked && (self.fec != Fec::Auto || self.is_wanted);
+        self.has_asked |= asks;
+        asks
+    }
+
     /// Sets the maximum packet size of the connection, in bytes; `None` unless the peer accepts repair packets. `allowed`
     /// is the rate of its controller.
     pub(crate) fn set_path(&mut self, maximum_packet_size: Option<usize>, allowed: Option<Rate>) {
@@ -111,9 +129,6 @@ impl<D> Protector<D> {
         self.resumes = now + AFTER_DROP;
     }
 
-    pub(crate) const fn is_agreed(&self) -> bool {
-        self.largest.is_some()
-    }
     pub(crate) const fn counters(&self) -> FecCounters {
         self.counters
     }
@@ -134,16 +149,18 @@ impl<D> Protector<D> {
     pub(crate) fn protect(&mut self, sent: &Sent, datagram: &[u8]) -> Option<u64> {
         self.media += GAIN * (1.0 - self.media);
         self.rate.sent(sent.now, datagram.len());
-        let slack = match sent.expires {
-            Some(expires) => expires.since(sent.now + sent.travel),
-            None => WITHOUT_LIFETIME,
+        let hold = match sent.expires {
+            Some(expires) => (expires.since(sent.now + sent.travel) / 2).min(MAX_HOLD),
+            None => MAX_HOLD,
         };
         // Nothing is restored in time otherwise.
-        let is_useful = slack > Duration::ZERO && (self.fec != Fec::Auto || self.is_needed(sent));
+        let is_useful = hold > Duration::ZERO && (self.fec != Fec::Auto || self.is_needed(sent));
+        self.is_wanted |= is_useful;
         if !is_useful || self.largest.is_none_or(|largest| datagram.len() > largest) {
+            self.close_if_distant(sent.now, sent.number);
             return None;
         }
-        let (closes, until) = (sent.now + slack / 2, sent.now + slack);
+        let (closes, until) = (sent.now + hold, sent.now + hold * 2);
         if self.filling.is_none() {
             let block = self.next_block;
             self.next_block += 1;
@@ -165,16 +182,29 @@ impl<D> Protector<D> {
         Some(filling.block)
     }
 
-    /// Returns whether the datagram expires before it could be sent again, and packets are lost. A loss is known one
-    /// round trip after the transmission, and a retransmission then needs half of one.
+    /// Ends the block if this packet is too distant from its first one for another datagram.
+    fn close_if_distant(&mut self, now: Instant, number: Seq48) {
+        if let Some(filling) = &mut self.filling
+            && number.distance_from(filling.first) >= MAX_SPAN
+        {
+            filling.closes = now;
+        }
+    }
+
+    /// Returns whether the datagram expires before it could be sent again, and packets are lost. A loss is reported one
+    /// and a half round trips after the transmission, or later: only three later packets show it, and reports can be a
+    /// round trip apart. The retransmission then needs half a round trip. The limit is three round trips.
     fn is_needed(&self, sent: &Sent) -> bool {
-        let returns_late = sent.expires.is_some_and(|expires| expires < sent.now + sent.travel * 4);
+        let returns_late = sent.expires.is_some_and(|expires| expires < sent.now + sent.travel * 6);
         returns_late && overhead::repairs(MAX_DATAGRAMS, self.loss.share()) > 0
     }
 
     /// Records a report about a packet: of a datagram or, without a block, of another one.
-    pub(crate) fn settle(&mut self, block: Option<u64>, arrived: bool, lost: Option<D>) -> Option<D> {
-        self.loss.sample(!arrived);
+    pub(crate) fn settle(&mut self, block: Option<u64>, fate: ReportedFate, lost: Option<D>) -> Option<D> {
+        let arrived = fate == ReportedFate::Received;
+        if fate != ReportedFate::Unknown {
+            self.loss.sample(!arrived);
+        }
         match block {
             Some(block) => {
                 self.blocks.settle(block, arrived, lost);
@@ -227,28 +257,39 @@ impl<D> Protector<D> {
         let count = u8::try_from(repairs.len()).unwrap_or(u8::MAX);
         self.waiting.extend((0..count).zip(repairs).map(|(index, symbol)| {
             let repair = Repair { back: 0, protected, index, repairs: count };
-            RepairPacket { block, first, repair, until, symbol }
+            RepairPacket { block, option: (first, repair), until, symbol }
         }));
     }
 
-    /// Removes and returns the next repair packet: its data, the number of the first packet of its block, and its option
-    /// without the distance to that.
-    pub(crate) fn take(&mut self) -> Option<(&[u8], Seq48, Repair)> {
-        self.taken = self.waiting.pop_front();
-        self.taken.as_ref().map(|packet| (packet.symbol.as_slice(), packet.first, packet.repair))
+    /// Returns the number of the first packet of the next repair packet's block, and its option without the distance.
+    pub(crate) fn next_option(&self) -> Option<(Seq48, Repair)> {
+        self.waiting.front().map(|packet| packet.option)
     }
 
-    /// Records that the repair packet taken last was sent, if one was. Returns its block.
-    pub(crate) fn sent(&mut self) -> Option<u64> {
-        let packet = self.taken.take()?;
+    /// Removes the next repair packet and returns its data.
+    pub(crate) fn take(&mut self) -> Option<&[u8]> {
+        self.taken = self.waiting.pop_front();
+        self.taken.as_ref().map(|packet| packet.symbol.as_slice())
+    }
+
+    /// Records the number of the repair packet taken last; `None` if there was none. Returns its block, unless the receiver
+    /// no longer has the datagrams of that.
+    pub(crate) fn sent(&mut self, number: Seq48) -> Option<Option<u64>> {
+        let RepairPacket { block, option: (first, _), .. } = self.taken.take()?;
         self.counters.repair_packets += 1;
         self.media -= GAIN * self.media;
-        Some(packet.block)
+        self.close_if_distant(Instant::ZERO, number);
+        let is_kept = number.distance_from(first) <= MAX_BACK;
+        if !is_kept {
+            self.blocks.settle(block, false, None);
+        }
+        Some(is_kept.then_some(block))
     }
 
     /// Ends all blocks, at the end of a connection. Returns the lost datagrams that are not decided.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = D> + '_ {
         (self.filling, self.taken, self.largest) = (None, None, None);
+        (self.has_asked, self.is_wanted) = (false, false);
         self.waiting.clear();
         self.blocks.drain()
     }
@@ -269,7 +310,8 @@ mod tests {
         let mut protector = Protector::new(fec).unwrap();
         protector.set_path(Some(1000), None);
         for packet in 1..=200 {
-            protector.settle(None, packet % one_lost_of != 0, None);
+            let fate = if packet % one_lost_of == 0 { ReportedFate::Lost } else { ReportedFate::Received };
+            protector.settle(None, fate, None);
         }
         protector
     }
@@ -282,9 +324,10 @@ mod tests {
     fn repairs(protector: &mut Protector<u64>, millis: u64) -> Vec<(u64, Repair)> {
         let mut all = Vec::new();
         while protector.next_len(at(millis)).is_some() {
-            let (_, first, repair) = protector.take().unwrap();
+            let (first, repair) = protector.next_option().unwrap();
             all.push((first.value(), repair));
-            protector.sent();
+            protector.take();
+            protector.sent(first + 200);
         }
         all
     }
@@ -311,9 +354,9 @@ mod tests {
     fn auto_protects_only_what_cannot_be_sent_again() {
         let mut lossy = protector(Fec::Auto, 100);
         assert_eq!(lossy.protect(&sent(0, 1, None), b"media"), None);
-        assert_eq!(lossy.protect(&sent(0, 2, Some(400)), b"media"), None);
+        assert_eq!(lossy.protect(&sent(0, 2, Some(600)), b"media"), None);
         assert_eq!(lossy.protect(&sent(0, 3, Some(100)), b"media"), None);
-        assert_eq!(lossy.protect(&sent(0, 4, Some(399)), b"media"), Some(0));
+        assert_eq!(lossy.protect(&sent(0, 4, Some(599)), b"media"), Some(0));
         let mut clean = protector(Fec::Auto, 1000);
         assert_eq!(clean.protect(&sent(0, 1, Some(300)), b"media"), None);
     }
@@ -372,16 +415,42 @@ mod tests {
         let mut protector = protector(Fec::Share(0.5), 1000);
         let block = protector.protect(&sent(0, 1, None), b"one");
         assert_eq!(protector.protect(&sent(1, 2, None), b"two"), block);
-        assert_eq!(protector.settle(block, false, Some(1)), None);
+        assert_eq!(protector.settle(block, ReportedFate::Lost, Some(1)), None);
         assert_eq!(protector.next_len(at(100)), Some(symbol::HEADER + 4));
         protector.take();
-        assert_eq!(protector.sent(), block);
-        protector.settle(block, true, None);
+        assert_eq!(protector.sent(Seq48::new(3)), Some(block));
+        protector.settle(block, ReportedFate::Received, None);
         assert_eq!(protector.poll_decided(), None);
-        protector.settle(block, true, None);
+        protector.settle(block, ReportedFate::Received, None);
         assert_eq!(protector.poll_decided(), Some((1, true)));
         assert_eq!(protector.counters().restored_datagrams, 1);
-        assert_eq!(protector.settle(None, false, Some(9)), Some(9), "not protected");
+        assert_eq!(protector.settle(None, ReportedFate::Lost, Some(9)), Some(9), "not protected");
+    }
+
+    /// A receiver keeps a datagram for 512 numbers. A repair packet that is sent later restores nothing.
+    #[test]
+    fn distant_repair_packets_are_useless() {
+        let mut protector = protector(Fec::Share(1.0), 1000);
+        let block = protector.protect(&sent(0, 1, None), b"one");
+        protector.settle(block, ReportedFate::Lost, Some(1));
+        protector.next_len(at(100));
+        protector.take();
+        assert_eq!(protector.sent(Seq48::new(258)), Some(None));
+        assert_eq!(protector.poll_decided(), Some((1, false)));
+    }
+
+    /// The peer is asked once, and by `auto` only when it helps: until then a receiver keeps no datagrams.
+    #[test]
+    fn the_peer_is_asked_when_needed() {
+        assert!(protector(Fec::Share(0.2), 1000).asks());
+        let mut auto = protector(Fec::Auto, 100);
+        auto.protect(&sent(0, 1, None), b"media");
+        assert!(!auto.asks());
+        auto.protect(&sent(0, 2, Some(300)), b"media");
+        assert!(auto.asks() && !auto.asks());
+        let _ = auto.drain();
+        auto.protect(&sent(0, 3, Some(300)), b"media");
+        assert!(auto.asks(), "another connection");
     }
 
     #[test]

@@ -3,13 +3,11 @@
 use super::{code, symbol};
 use crate::{DeliveryOrder, Repair};
 use headway_units::Seq48;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of packets, up to the newest, of which datagrams are kept.
 const WINDOW: u64 = 512;
-/// Number of packets without a repair packet after which nothing is kept until the next one.
-const IDLE: u64 = 4096;
 /// Maximum number of repair packets that are kept.
 const MAX_REPAIRS: usize = 256;
 /// Place of the first packet: those before it have places, too.
@@ -17,7 +15,7 @@ const ORIGIN: u64 = 1 << 48;
 
 /// Restores lost datagrams from repair packets (forward error correction).
 ///
-/// It keeps the datagrams of up to 512 packets while repair packets arrive, and nothing before the first one.
+/// It keeps the datagrams of up to 512 packets.
 ///
 /// ```
 /// use headway_dccp::{Repair, Restorer};
@@ -37,10 +35,11 @@ const ORIGIN: u64 = 1 << 48;
 pub struct Restorer {
     /// Number and place of the newest packet.
     newest: Option<(Seq48, u64)>,
-    /// Place of the newest repair packet.
-    repaired: u64,
     /// Symbols of received and restored datagrams, by the places of their packets.
     symbols: BTreeMap<u64, Vec<u8>>,
+    /// Places of the restored ones.
+    restored: BTreeSet<u64>,
+    missing_restored: u64,
     /// Blocks with missing datagrams, by the places of their first packets.
     blocks: BTreeMap<u64, Block>,
 }
@@ -76,15 +75,13 @@ impl Restorer {
         deliver: &mut impl FnMut(Seq48, Option<DeliveryOrder>, &[u8]),
     ) {
         let (place, newest) = self.place(number);
-        if newest - self.repaired > IDLE {
-            self.symbols.clear();
-            self.blocks.clear();
-            return deliver(number, order, datagram);
-        }
         if place + WINDOW <= newest {
             return deliver(number, order, datagram);
         }
-        let Entry::Vacant(vacant) = self.symbols.entry(place) else { return };
+        let Entry::Vacant(vacant) = self.symbols.entry(place) else {
+            self.missing_restored -= u64::from(self.restored.remove(&place));
+            return;
+        };
         vacant.insert(symbol::of(order, datagram));
         deliver(number, order, datagram);
         // Only a datagram that arrives after repair packets of its block completes that.
@@ -103,7 +100,6 @@ impl Restorer {
         deliver: &mut impl FnMut(Seq48, Option<DeliveryOrder>, &[u8]),
     ) {
         let (place, newest) = self.place(number);
-        self.repaired = self.repaired.max(place);
         let first = place.saturating_sub(u64::from(repair.back));
         let kept: usize = self.blocks.values().map(|block| block.repairs.len()).sum();
         if first + WINDOW <= newest || kept >= MAX_REPAIRS {
@@ -119,9 +115,18 @@ impl Restorer {
         self.restore(deliver);
     }
 
+    /// Returns the number of packets whose datagrams were restored and that have not arrived.
+    #[must_use]
+    pub const fn restored(&self) -> u64 {
+        self.missing_restored
+    }
+
     /// Restores the blocks that have enough packets.
     fn restore(&mut self, deliver: &mut impl FnMut(Seq48, Option<DeliveryOrder>, &[u8])) {
-        let Self { blocks, symbols, newest: Some((newest, newest_place)), .. } = self else { return };
+        let Self { blocks, symbols, restored: all, missing_restored, newest: Some((newest, newest_place)), .. } = self
+        else {
+            return;
+        };
         blocks.retain(|first, block| {
             let places: Vec<u64> = block.places(*first).collect();
             let missing = places.iter().filter(|place| !symbols.contains_key(*place)).count();
@@ -135,6 +140,7 @@ impl Restorer {
                 if let (Some(missing), Some((order, datagram))) = (places.get(index), symbol::read(&restored)) {
                     deliver(*newest - newest_place.saturating_sub(*missing), order, datagram);
                     symbols.insert(*missing, symbol::of(order, datagram));
+                    *missing_restored += u64::from(all.insert(*missing));
                 }
             }
             false
@@ -152,6 +158,7 @@ impl Restorer {
         let oldest = place.saturating_sub(WINDOW - 1);
         if self.symbols.first_key_value().is_some_and(|(place, _)| *place < oldest) {
             self.symbols = self.symbols.split_off(&oldest);
+            self.restored = self.restored.split_off(&oldest);
         }
         if self.blocks.first_key_value().is_some_and(|(first, _)| *first < oldest) {
             self.blocks = self.blocks.split_off(&oldest);
@@ -173,7 +180,6 @@ mod tests {
     use super::*;
     use headway_units::{Duration, Instant};
     use proptest::prelude::*;
-    use std::ops::Range;
 
     /// Packet of a test: its number, its option if it is a repair packet, and its data.
     type Packet = (u64, Option<Repair>, Vec<u8>);
@@ -194,11 +200,12 @@ mod tests {
                 next += 1;
             }
             while protector.next_len(now).is_some() {
-                let (data, first, repair) = protector.take().unwrap();
+                let (first, repair) = protector.next_option().unwrap();
                 let back = u16::try_from(next.distance_from(first)).unwrap();
-                all.push((next.value(), Some(Repair { back, ..repair }), data.to_vec()));
+                let data = protector.take().unwrap().to_vec();
+                all.push((next.value(), Some(Repair { back, ..repair }), data));
+                protector.sent(next);
                 next += 1;
-                protector.sent();
             }
         }
         all
@@ -237,10 +244,9 @@ mod tests {
     fn losses_are_restored() {
         let mut restorer = Restorer::new();
         let all = packets((1 << 48) - 40, &[100; 64]);
-        // The first repair packet starts the record of datagrams, so the first block is not restored.
         let arriving: Vec<_> = all.iter().filter(|packet| packet.1.is_some() || packet.2[0] % 3 != 0).collect();
         let (received, restored) = receive(&mut restorer, arriving);
-        let lost = all.iter().filter(is_datagram).filter(|packet| packet.2[0] % 3 == 0 && packet.2[0] >= 32);
+        let lost = all.iter().filter(is_datagram).filter(|packet| packet.2[0] % 3 == 0);
         let lost: Datagrams = lost.map(|(number, _, data)| (*number, data.clone())).collect();
         assert_eq!(restored, lost);
         assert_eq!(received.len(), 42);
@@ -254,28 +260,19 @@ mod tests {
         let (late, others): (Vec<_>, Vec<_>) = all.iter().partition(|packet| is_datagram(packet) && packet.2[0] == 40);
         let (_, restored) = receive(&mut restorer, others);
         assert_eq!(restored.len(), 1);
+        assert_eq!(restorer.restored(), 1);
         assert_eq!(receive(&mut restorer, late), (Datagrams::new(), Datagrams::new()));
+        assert_eq!(restorer.restored(), 0, "its packet is no longer missing");
     }
 
-    /// Nothing is kept before the first repair packet, and long after the last one.
     #[test]
     fn memory_is_limited() {
         let mut restorer = Restorer::new();
-        let receive = |restorer: &mut Restorer, numbers: Range<u64>| {
-            let mut delivered = 0;
-            numbers
-                .clone()
-                .for_each(|number| restorer.receive(Seq48::new(number), None, b"media", &mut |_, _, _| delivered += 1));
-            assert_eq!(delivered, numbers.end - numbers.start);
-        };
-        receive(&mut restorer, 0..10_000);
-        assert!(restorer.symbols.is_empty());
-        let repair = Repair { back: 1, protected: 1, index: 0, repairs: 2 };
-        restorer.receive_repair(Seq48::new(10_000), &repair, b"12345678", &mut |_, _, _| {});
-        receive(&mut restorer, 10_001..12_000);
-        assert!((1..=512).contains(&restorer.symbols.len()));
-        receive(&mut restorer, 12_000..20_000);
-        assert!(restorer.symbols.is_empty() && restorer.blocks.is_empty());
+        let mut delivered = 0;
+        for number in 0..10_000 {
+            restorer.receive(Seq48::new(number), None, b"media", &mut |_, _, _| delivered += 1);
+        }
+        assert_eq!((delivered, restorer.symbols.len()), (10_000, 512));
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Decoding of options.
 
 use super::number as n;
-use super::{AckVector, DataDropped, DeliveryOrder, Elapsed, OptionFault, RawOption, Repair, Timestamp};
+use super::{AckVector, DataDropped, DeliveryOrder, Elapsed, OptionFault, RawOption, Timestamp};
 use crate::feature::{Feature, FeatureAction, FeatureOption};
 
 /// Option of RFC 4340.
@@ -38,8 +38,8 @@ pub enum DccpOption<'a> {
     DataChecksum(u32),
     /// Position of a datagram that may be sent again; an experiment of this crate.
     DeliveryOrder(DeliveryOrder),
-    /// Packets that this packet can restore; an experiment of this crate.
-    Repair(Repair),
+    /// Packets that this packet can restore, decoded by [`Repair::decode`](super::Repair::decode); an experiment of this crate.
+    Repair(&'a [u8]),
     /// CCID-specific option, see [`CcidOption`](super::CcidOption) (RFC 4340 section 10.3).
     Ccid(RawOption<'a>),
     /// Option that this crate does not know.
@@ -80,9 +80,7 @@ impl<'a> DccpOption<'a> {
             n::DELIVERY_ORDER => {
                 Self::DeliveryOrder(DeliveryOrder::decode(data).ok_or(OptionFault::length(data, "7"))?)
             }
-            n::REPAIR => Self::Repair(
-                Repair::decode(data).ok_or(OptionFault::Value { wanted: "protected packets before this one" })?,
-            ),
+            n::REPAIR => Self::Repair(data),
             n::FIRST_CCID.. => Self::Ccid(raw),
             _ => Self::Unknown(raw),
         })

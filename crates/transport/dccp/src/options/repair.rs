@@ -28,7 +28,7 @@ impl Repair {
     }
 
     /// Returns the data of the option: the first bytes of the array, and their number.
-    pub(super) fn to_bytes(self) -> ([u8; 20], usize) {
+    pub(crate) fn to_bytes(self) -> ([u8; 20], usize) {
         let mut bytes = [0; 20];
         let (head, bits) = bytes.split_at_mut(4);
         head.copy_from_slice(&[(self.back >> 8) as u8, (self.back & 0xff) as u8, self.index, self.repairs]);
@@ -37,7 +37,8 @@ impl Repair {
     }
 
     /// Decodes the data of the option; `None` if its values contradict each other.
-    pub(super) fn decode(data: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn decode(data: &[u8]) -> Option<Self> {
         let ([b, a, index, repairs], bits) = data.split_first_chunk()?;
         let mut protected = [0; 16];
         protected.get_mut(..bits.len())?.copy_from_slice(bits);

@@ -71,10 +71,7 @@ impl<'b> OptionWriter<'b> {
             DccpOption::ElapsedTime(elapsed) => self.timed(n::ELAPSED_TIME, &[], elapsed, elapsed.encoded_len().max(2)),
             DccpOption::DataChecksum(crc) => self.long(n::DATA_CHECKSUM, &[&crc.to_be_bytes()]),
             DccpOption::DeliveryOrder(order) => self.long(n::DELIVERY_ORDER, &[&order.to_bytes()]),
-            DccpOption::Repair(repair) => {
-                let (bytes, len) = repair.to_bytes();
-                self.long(n::REPAIR, &[bytes.get(..len).unwrap_or_default()])
-            }
+            DccpOption::Repair(data) => self.long(n::REPAIR, &[data]),
             DccpOption::Ccid(raw) | DccpOption::Unknown(raw) => self.raw(raw),
         }
     }

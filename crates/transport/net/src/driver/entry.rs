@@ -38,7 +38,7 @@ pub(super) struct Entry {
     pub(super) recovery: Recovery,
     /// Received datagrams that wait for earlier ones; `None` until there is one.
     pub(super) in_order: Option<Box<Received>>,
-    /// Received datagrams for forward error correction; `None` until there is a repair packet.
+    /// Received datagrams for forward error correction; `None` until both ends agree on it.
     pub(super) restorer: Option<Box<Restorer>>,
     /// Number of lost datagrams that were restored.
     pub(super) restored: u64,
@@ -74,7 +74,7 @@ impl Entry {
         unread: &mut impl FnMut(Seq48),
     ) {
         let Self { mailbox, in_order, restorer, restored, .. } = self;
-        let Datagram { seq, one_way_delay, order, repair, data, .. } = *datagram;
+        let Datagram { seq, one_way_delay, order, is_protected, repair, data, .. } = *datagram;
         let mut deliver = |number, order: Option<DeliveryOrder>, data: &[u8]| {
             // That of a restored datagram is unknown.
             let delay = one_way_delay.filter(|_| number == seq);
@@ -95,12 +95,13 @@ impl Entry {
             *restored += u64::from(number != seq);
             deliver(number, order, data);
         };
-        match (repair, restorer) {
-            (None, None) => deliver(seq, order, data),
-            (None, Some(restorer)) => restorer.receive(seq, order, data, &mut count),
-            (Some(repair), restorer) => {
-                restorer.get_or_insert_default().receive_repair(seq, &repair, data, &mut count);
-            }
+        if !is_protected {
+            return deliver(seq, order, data);
+        }
+        let restorer = restorer.get_or_insert_default();
+        match repair {
+            None => restorer.receive(seq, order, data, &mut count),
+            Some(repair) => restorer.receive_repair(seq, &repair, data, &mut count),
         }
     }
 

@@ -127,6 +127,8 @@ pub struct FecCounters {
     pub restored_by_peer: u64,
     /// Lost datagrams of the peer that this endpoint restored.
     pub restored: u64,
+    /// Number of these whose packets have not arrived since.
+    pub missing_restored: u64,
 }
 
 #[derive(Debug)]
@@ -324,6 +326,7 @@ impl Driver {
             repair_packets: sent.repair_packets,
             restored_by_peer: sent.restored_datagrams,
             restored: entry.restored,
+            missing_restored: entry.restorer.as_ref().map_or(0, |restorer| restorer.restored()),
         })
     }
 

@@ -118,7 +118,15 @@ impl Driver {
             self.accept(now, handle);
             self.report_largest(handle);
             if let Some(entry) = self.keys.get(&handle).and_then(|key| self.entries.get_mut(key)) {
-                let datagram = Datagram { handle, seq, one_way_delay: None, order, repair: None, data: &data };
+                let datagram = Datagram {
+                    handle,
+                    seq,
+                    one_way_delay: None,
+                    order,
+                    is_protected: false,
+                    repair: None,
+                    data: &data,
+                };
                 entry.deliver(now, limits, &datagram, &mut |_| {});
                 deferred.in_order.push(handle);
             }
