@@ -47,12 +47,13 @@ function delayColumn(title: string, valueOf: ValueOf): FlowColumn {
   return { title, unit: "ms", valueOf: scaled(valueOf, 1000), format: number, additive: false, worst: "highest" };
 }
 
-function total(counts: Counts): number {
+/** Returns the number of lost packets of all causes. */
+export function total(counts: Counts): number {
   return Object.values(counts).reduce((sum, one) => sum + one, 0);
 }
 
 /** Returns the share of the media kind with the fewest packets on time. */
-function lowestOnTime(flow: FlowSummary): number | undefined {
+export function lowestOnTime(flow: FlowSummary): number | undefined {
   const ratios = Object.values(flow.on_time_ratio ?? {}).filter((ratio) => ratio !== null);
   return ratios.length > 0 ? Math.min(...ratios) : undefined;
 }

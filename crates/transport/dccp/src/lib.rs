@@ -90,7 +90,7 @@ pub use endpoint::{
 };
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
-pub use fec::{Fec, FecCounters, Restorer};
+pub use fec::{Fec, RepairCounters, Restorer};
 pub use half_connection::HalfConnection;
 pub use in_order::InOrder;
 pub use media_outbox::{Fate, GivenUp, MediaOutbox, Position, Pushed, next_of, reported_packets};

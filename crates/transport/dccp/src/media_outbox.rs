@@ -7,7 +7,7 @@ pub use fates::{Fate, GivenUp, Pushed};
 pub use positions::Position;
 
 use crate::fec::{Protector, Sent};
-use crate::{Arrivals, Connection, DeliveryOrder, Fec, FecCounters, Outbox, Repair};
+use crate::{Arrivals, Connection, DeliveryOrder, Fec, Outbox, Repair, RepairCounters};
 use fates::Outcomes;
 use headway_media::{
     Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, ReportedFate, ReportedPackets, SendQueue,
@@ -156,10 +156,10 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self
     }
 
-    /// Returns the counters of forward error correction; zeros without it.
+    /// Returns the counters of repair packets; zeros without forward error correction.
     #[must_use]
-    pub fn fec_counters(&self) -> FecCounters {
-        self.protector.as_ref().map_or_else(FecCounters::default, |protector| protector.counters())
+    pub fn repair_counters(&self) -> RepairCounters {
+        self.protector.as_ref().map_or_else(RepairCounters::default, |protector| protector.counters())
     }
 
     /// Returns the share of media among the packets that are sent, above 0 and up to 1: the rest are repair packets.
@@ -390,6 +390,9 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
 
     /// Returns the datagram to the program.
     fn too_large(&mut self) {
+        if let Some(protector) = &mut self.protector {
+            protector.discard_taken();
+        }
         if let Some(TakenMedia { media, .. }) = self.taken.take() {
             self.outcomes.unsent(Unsent { media, cause: SendDrop::Refused, lateness: Duration::ZERO });
         }

@@ -4,7 +4,7 @@ use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
 use crate::qlog::Trace;
-use headway_dccp::{Connection, DeliveryOrder, FecCounters, MediaOutbox, Outbox, Repair};
+use headway_dccp::{Connection, DeliveryOrder, MediaOutbox, Outbox, Repair, RepairCounters};
 use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Rate, Seq48};
 use std::sync::Arc;
@@ -99,8 +99,8 @@ impl ConnectionOutbox {
     pub(crate) fn is_finished(&self) -> bool {
         self.is_empty() && !self.queue.has_repairs()
     }
-    pub(crate) fn fec_counters(&self) -> FecCounters {
-        self.queue.fec_counters()
+    pub(crate) fn repair_counters(&self) -> RepairCounters {
+        self.queue.repair_counters()
     }
 
     /// Ends the connection: queued datagrams are discarded, and the outcome of sent ones remains unknown.

@@ -54,12 +54,11 @@ impl FromStr for Fec {
 
     /// Parses `auto`, `off` or a percentage such as `20%`.
     fn from_str(text: &str) -> Result<Self, OptionError> {
-        let percent =
-            || text.strip_suffix('%')?.trim_end().parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 100.0);
+        let share = || Some(Self::Share(text.strip_suffix('%')?.trim_end().parse::<f64>().ok()? / 100.0));
         match text {
             "off" => Ok(Self::Off),
             "auto" => Ok(Self::Auto),
-            _ => percent().map(|percent| Self::Share(percent / 100.0)).ok_or_else(|| {
+            _ => share().filter(|share| share.check().is_ok()).ok_or_else(|| {
                 OptionError::new(
                     "fec",
                     format!("\"{text}\" is invalid; expected auto, off or a percentage above 0% and up to 100%"),
@@ -69,9 +68,9 @@ impl FromStr for Fec {
     }
 }
 
-/// Counters of the forward error correction of a sender.
+/// Counters of the repair packets of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FecCounters {
+pub struct RepairCounters {
     /// Repair packets sent.
     pub repair_packets: u64,
     /// Lost datagrams that the receiver can restore from the packets that it reported.

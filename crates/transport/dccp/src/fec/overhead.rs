@@ -1,7 +1,7 @@
 //! Number of repair packets of a block.
 
 /// Probability with which a datagram may be lost for good.
-const RESIDUAL: f64 = 0.001;
+pub(super) const RESIDUAL: f64 = 0.001;
 
 /// Returns the smallest number of repair packets with which a datagram is lost for good with a probability of at most
 /// 0.1 %, if each packet is lost independently with probability `loss`; at most half of the datagrams, rounded up. A

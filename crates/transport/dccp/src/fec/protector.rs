@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::loss::LossShare;
 use super::media_rate::MediaRate;
-use super::{Fec, FecCounters, code, overhead, symbol};
+use super::{Fec, RepairCounters, code, overhead, symbol};
 use crate::{DeliveryOrder, Repair};
 use headway_media::ReportedFate;
 use headway_units::{Duration, Instant, Rate, Seq48};
@@ -63,7 +63,7 @@ pub(crate) struct Protector<D> {
     next_block: u64,
     /// Share of media among the packets.
     media: f64,
-    counters: FecCounters,
+    counters: RepairCounters,
 }
 
 /// Block to which datagrams are added.
@@ -105,7 +105,7 @@ impl<D> Protector<D> {
             blocks: Blocks::default(),
             next_block: 0,
             media: 1.0,
-            counters: FecCounters::default(),
+            counters: RepairCounters::default(),
         })
     }
 
@@ -129,7 +129,7 @@ impl<D> Protector<D> {
         self.resumes = now + AFTER_DROP;
     }
 
-    pub(crate) const fn counters(&self) -> FecCounters {
+    pub(crate) const fn counters(&self) -> RepairCounters {
         self.counters
     }
     /// Returns the share of media among the packets, above 0 and up to 1.
@@ -149,6 +149,7 @@ impl<D> Protector<D> {
     pub(crate) fn protect(&mut self, sent: &Sent, datagram: &[u8]) -> Option<u64> {
         self.media += GAIN * (1.0 - self.media);
         self.rate.sent(sent.now, datagram.len());
+        self.close_if_distant(sent.number);
         let hold = match sent.expires {
             Some(expires) => (expires.since(sent.now + sent.travel) / 2).min(MAX_HOLD),
             None => MAX_HOLD,
@@ -157,7 +158,6 @@ impl<D> Protector<D> {
         let is_useful = hold > Duration::ZERO && (self.fec != Fec::Auto || self.is_needed(sent));
         self.is_wanted |= is_useful;
         if !is_useful || self.largest.is_none_or(|largest| datagram.len() > largest) {
-            self.close_if_distant(sent.now, sent.number);
             return None;
         }
         let (closes, until) = (sent.now + hold, sent.now + hold * 2);
@@ -170,24 +170,23 @@ impl<D> Protector<D> {
         let filling = self.filling.as_mut()?;
         let place = sent.number.distance_from(filling.first);
         if place >= MAX_SPAN {
-            filling.closes = sent.now;
             return None;
         }
         filling.protected |= 1 << place;
         filling.symbols.push(symbol::of(sent.order, datagram));
-        let is_full = filling.symbols.len() == MAX_DATAGRAMS || place == MAX_SPAN - 1;
+        let is_full = filling.symbols.len() == MAX_DATAGRAMS;
         filling.closes = if is_full { sent.now } else { filling.closes.min(closes) };
         filling.until = filling.until.min(until);
         self.blocks.add(filling.block);
         Some(filling.block)
     }
 
-    /// Ends the block if this packet is too distant from its first one for another datagram.
-    fn close_if_distant(&mut self, now: Instant, number: Seq48) {
+    /// Ends the block at once if this packet is too distant from its first one for another datagram.
+    fn close_if_distant(&mut self, number: Seq48) {
         if let Some(filling) = &mut self.filling
-            && number.distance_from(filling.first) >= MAX_SPAN
+            && number.distance_from(filling.first) >= MAX_SPAN - 1
         {
-            filling.closes = now;
+            filling.closes = Instant::ZERO;
         }
     }
 
@@ -196,7 +195,7 @@ impl<D> Protector<D> {
     /// round trip apart. The retransmission then needs half a round trip. The limit is three round trips.
     fn is_needed(&self, sent: &Sent) -> bool {
         let returns_late = sent.expires.is_some_and(|expires| expires < sent.now + sent.travel * 6);
-        returns_late && overhead::repairs(MAX_DATAGRAMS, self.loss.share()) > 0
+        returns_late && self.loss.share() > overhead::RESIDUAL
     }
 
     /// Records a report about a packet: of a datagram or, without a block, of another one.
@@ -214,7 +213,7 @@ impl<D> Protector<D> {
         }
     }
 
-    /// Records that the outcome of a packet of a block stays unknown.
+    /// Records that a packet of a block is not sent, or that its outcome stays unknown.
     pub(crate) fn forget(&mut self, block: u64) {
         self.blocks.settle(block, false, None);
     }
@@ -233,7 +232,7 @@ impl<D> Protector<D> {
         }
         while self.waiting.front().is_some_and(|packet| packet.until < now) {
             if let Some(packet) = self.waiting.pop_front() {
-                self.blocks.settle(packet.block, false, None);
+                self.forget(packet.block);
             }
         }
         self.waiting.front().map(|packet| packet.symbol.len())
@@ -272,16 +271,23 @@ impl<D> Protector<D> {
         self.taken.as_ref().map(|packet| packet.symbol.as_slice())
     }
 
+    /// Records that the repair packet taken last, if one was, is not sent.
+    pub(crate) fn discard_taken(&mut self) {
+        if let Some(packet) = self.taken.take() {
+            self.forget(packet.block);
+        }
+    }
+
     /// Records the number of the repair packet taken last; `None` if there was none. Returns its block, unless the receiver
     /// no longer has the datagrams of that.
     pub(crate) fn sent(&mut self, number: Seq48) -> Option<Option<u64>> {
         let RepairPacket { block, option: (first, _), .. } = self.taken.take()?;
         self.counters.repair_packets += 1;
         self.media -= GAIN * self.media;
-        self.close_if_distant(Instant::ZERO, number);
+        self.close_if_distant(number);
         let is_kept = number.distance_from(first) <= MAX_BACK;
         if !is_kept {
-            self.blocks.settle(block, false, None);
+            self.forget(block);
         }
         Some(is_kept.then_some(block))
     }

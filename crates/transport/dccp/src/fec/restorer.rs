@@ -84,9 +84,10 @@ impl Restorer {
         };
         vacant.insert(symbol::of(order, datagram));
         deliver(number, order, datagram);
-        // Only a datagram that arrives after repair packets of its block completes that.
-        if self.blocks.first_key_value().is_some_and(|(first, _)| *first <= place) {
-            self.restore(deliver);
+        // A datagram that arrives after repair packets of its block may complete that.
+        let of_it = self.blocks.range(place.saturating_sub(127)..=place).next_back();
+        if let Some(first) = of_it.map(|(first, _)| *first) {
+            self.restore(first, deliver);
         }
     }
 
@@ -112,27 +113,28 @@ impl Restorer {
         if agrees {
             block.repairs.push((repair.index, data.to_vec()));
         }
-        self.restore(deliver);
+        self.restore(first, deliver);
     }
 
     /// Returns the number of packets whose datagrams were restored and that have not arrived.
     #[must_use]
-    pub const fn restored(&self) -> u64 {
+    pub const fn missing_restored(&self) -> u64 {
         self.missing_restored
     }
 
-    /// Restores the blocks that have enough packets.
-    fn restore(&mut self, deliver: &mut impl FnMut(Seq48, Option<DeliveryOrder>, &[u8])) {
+    /// Restores the block with this first packet if it has enough packets.
+    fn restore(&mut self, first: u64, deliver: &mut impl FnMut(Seq48, Option<DeliveryOrder>, &[u8])) {
         let Self { blocks, symbols, restored: all, missing_restored, newest: Some((newest, newest_place)), .. } = self
         else {
             return;
         };
-        blocks.retain(|first, block| {
-            let places: Vec<u64> = block.places(*first).collect();
-            let missing = places.iter().filter(|place| !symbols.contains_key(*place)).count();
-            if missing == 0 || missing > block.repairs.len() {
-                return missing > 0;
-            }
+        let Some(block) = blocks.get(&first) else { return };
+        let places: Vec<u64> = block.places(first).collect();
+        let missing = places.iter().filter(|place| !symbols.contains_key(*place)).count();
+        if missing > block.repairs.len() {
+            return;
+        }
+        if missing > 0 {
             let len = block.repairs.first().map_or(0, |(_, symbol)| symbol.len());
             let known: Vec<_> =
                 places.iter().map(|place| symbols.get(place).map(|symbol| padded(symbol, len))).collect();
@@ -143,8 +145,8 @@ impl Restorer {
                     *missing_restored += u64::from(all.insert(*missing));
                 }
             }
-            false
-        });
+        }
+        blocks.remove(&first);
     }
 
     /// Returns the place of a packet and that of the newest, and forgets packets far behind that.
@@ -260,9 +262,9 @@ mod tests {
         let (late, others): (Vec<_>, Vec<_>) = all.iter().partition(|packet| is_datagram(packet) && packet.2[0] == 40);
         let (_, restored) = receive(&mut restorer, others);
         assert_eq!(restored.len(), 1);
-        assert_eq!(restorer.restored(), 1);
+        assert_eq!(restorer.missing_restored(), 1);
         assert_eq!(receive(&mut restorer, late), (Datagrams::new(), Datagrams::new()));
-        assert_eq!(restorer.restored(), 0, "its packet is no longer missing");
+        assert_eq!(restorer.missing_restored(), 0, "its packet is no longer missing");
     }
 
     #[test]

@@ -321,12 +321,12 @@ impl Driver {
             Stage::AwaitingSession(outbox) => Some(outbox.as_ref()),
             Stage::Running(handle) => self.endpoint.outbox(*handle)?.as_ref(),
         };
-        let sent = outbox.map(ConnectionOutbox::fec_counters).unwrap_or_default();
+        let sent = outbox.map(ConnectionOutbox::repair_counters).unwrap_or_default();
         Some(FecCounters {
             repair_packets: sent.repair_packets,
             restored_by_peer: sent.restored_datagrams,
             restored: entry.restored,
-            missing_restored: entry.restorer.as_ref().map_or(0, |restorer| restorer.restored()),
+            missing_restored: entry.restorer.as_ref().map_or(0, |restorer| restorer.missing_restored()),
         })
     }
 
