@@ -5,7 +5,6 @@ mod breaker;
 mod clock;
 mod connection;
 mod driver;
-mod encoder;
 mod endpoint;
 mod entropy;
 mod lead;
@@ -15,6 +14,7 @@ mod options;
 mod outbox;
 #[cfg_attr(not(feature = "qlog"), allow(dead_code, reason = "the feature reads the events"))]
 mod qlog;
+mod rtp_socket;
 mod schemes;
 mod secure;
 mod socket;
@@ -26,16 +26,19 @@ pub use breaker::BreakerReason;
 pub use clock::Clock;
 pub use connection::{Connection, SendError};
 pub use driver::{FecCounters, Refused, SocketCounters};
-pub use encoder::{EncoderOptions, EncoderRate};
 pub use endpoint::{Endpoint, EndpointError};
 pub use headway_dccp::{DropCode, Fate, Fec, Reset, ResetCode, Status};
 pub use headway_media::QueueMethod;
-pub use headway_rate::{ControllerOptions, LossFilterKind, OneWayDelay, Scale, UddjOptions, UdpmOptions};
+pub use headway_rate::{
+    ControllerOptions, EncoderOptions, EncoderRate, LossFilterKind, OneWayDelay, Scale, UddjOptions, UdpmOptions,
+};
+pub use headway_rtp as rtp;
 pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
 pub use mailbox::{Closed, Event};
 pub use media::Media;
 pub use options::Options;
 pub use qlog::{Qlog, QlogError};
+pub use rtp_socket::{RtpClosed, RtpEvent, RtpKind, RtpOptions, RtpSocket};
 pub use schemes::Spacing;
 pub use secure::{
     Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, IdentityError, Trust,

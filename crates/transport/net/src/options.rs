@@ -1,11 +1,11 @@
 //! Options of an endpoint.
 
 use crate::driver::Common;
-use crate::encoder::EncoderOptions;
 use crate::secure::{DtlsOptions, Fingerprint, Identity, SecureError, Trust};
 use crate::{Clock, Qlog};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions, EndpointOptions, Fec, ServiceCode};
 use headway_media::SendQueueOptions;
+use headway_rate::EncoderOptions;
 use headway_rate::{ControllerOptions, Need};
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 

@@ -1,10 +1,10 @@
 //! Send queue of a connection: reports outcomes to the program's mailbox and the allowed rate to its encoder.
 
-use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
 use crate::qlog::Trace;
 use headway_dccp::{Connection, DeliveryOrder, MediaOutbox, Outbox, Repair, RepairCounters};
+use headway_rate::EncoderRate;
 use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Rate, Seq48};
 use std::sync::Arc;
@@ -192,7 +192,7 @@ impl Outbox for ConnectionOutbox {
     fn timer_expired(&mut self, now: Instant, connection: &Connection) {
         self.queue.timer_expired(now, connection);
         self.report_fates();
-        let Some(sender) = connection.status().sender else { return };
+        let Some(sender) = connection.sender_status() else { return };
         // A controller with a window has no rate before its first round-trip sample. Without a window, no rate means
         // unlimited.
         let is_known = sender.target_rate.is_some() || sender.window.is_none();

@@ -11,6 +11,8 @@ mod game;
 mod hello;
 #[path = "../examples/messages.rs"]
 mod messages;
+#[path = "../examples/rtp_sender.rs"]
+mod rtp_sender;
 #[path = "../examples/sensor.rs"]
 mod sensor;
 
@@ -32,6 +34,11 @@ fn a_game_sends_in_both_directions() {
 #[test]
 fn messages_have_their_own_methods() {
     messages::main().unwrap();
+}
+
+#[test]
+fn an_rtp_sender_follows_the_rate() {
+    rtp_sender::main().unwrap();
 }
 
 #[test]

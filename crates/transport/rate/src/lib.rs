@@ -10,6 +10,7 @@ mod schema {
 
 mod carrier;
 mod contract;
+mod encoder;
 mod external;
 mod faster_restart;
 mod gcc;
@@ -37,6 +38,7 @@ pub use contract::{
     CongestionEvents, LossClassification, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale,
     SenderContext, SenderHalf, Sending, Stamp, Status, Timing,
 };
+pub use encoder::{EncoderOptions, EncoderRate};
 pub use external::{
     AnyReceiverHalf, AnySenderHalf, ExternalController, ExternalOptions, ExternalReceiver, ExternalSender,
 };

@@ -16,12 +16,13 @@ mod tests;
 mod traces;
 mod transmit;
 
+pub(crate) use receive::is_peer_error;
+
 use self::entry::{Entry, Stage};
 use self::sessions::Migration;
 use self::traces::Traces;
 use self::transmit::SendBatch;
 use crate::Clock;
-use crate::encoder::{EncoderOptions, EncoderRate};
 use crate::mailbox::{Closed, Mailbox};
 use crate::media::Media;
 use crate::outbox::ConnectionOutbox;
@@ -34,6 +35,7 @@ use headway_dccp::{
     ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, Fec, MediaOutbox, Path, ServiceCode, Status,
 };
 use headway_media::SendQueueOptions;
+use headway_rate::{EncoderOptions, EncoderRate};
 use headway_units::{Bytes, Duration, Entropy, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -158,7 +158,7 @@ fn order_limits(common: &Common) -> Option<OrderLimits> {
 }
 
 /// Errors that the system reports for a message of a peer or router.
-fn is_peer_error(error: &io::Error) -> bool {
+pub(crate) fn is_peer_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused
