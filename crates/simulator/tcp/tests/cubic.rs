@@ -2,11 +2,9 @@
 //! `net/ipv4/tcp_cubic.c`).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod path;
-
+use crate::path::{Limit, Outcome, hop, run, run_with};
 use headway_tcp::{Sender, TcpOptions};
 use headway_units::{Dialect, Duration, Instant, QueueSize, Registry};
-use path::{Limit, Outcome, hop, run, run_with};
 
 fn options(dialect: Dialect) -> TcpOptions {
     TcpOptions::preset("tcp-cubic", dialect).unwrap()

@@ -2,11 +2,9 @@
 //! acknowledged number at five times (measured with Debian ns2 2.35+dfsg-5: window_ 100, FTP, DropTail 1000).
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-mod path;
-
+use crate::path::{Limit, Outcome, dumbbell, hop, run, run_with};
 use headway_tcp::TcpOptions;
 use headway_units::{Dialect, Duration, Instant, QueueSize, Registry};
-use path::{Limit, Outcome, dumbbell, hop, run, run_with};
 
 /// Kind, dropped packets (0 is the SYN), delayed acknowledgements; cwnd/ack at 0.75, 1, 1.5, 2, 3 s; ssthresh,
 /// timeouts, resent.

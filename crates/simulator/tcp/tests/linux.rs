@@ -1,16 +1,14 @@
-//! Compares dialect linux with a Linux 6.1 kernel, cell by cell. `cargo test --test linux -- --nocapture` prints the
-//! table.
+//! Compares dialect linux with a Linux 6.1 kernel, cell by cell. `cargo test -p headway-tcp --test all linux:: --
+//! --nocapture` prints the table.
 //!
 //! The kernel's Reno recovers with SACK, so it is compared with `tcp-sack`. Compared are goodput, queue, number of
 //! reductions (the period), peak, and drops of the first slow start. Later drops are compared with one flow and without
 //! random loss only: they depend on `PSH` on pairs, deferred segments and the start of a recovery.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-mod path;
-
+use crate::path::{Limit, hop, run};
 use headway_tcp::TcpOptions;
 use headway_units::{Dialect, Duration, Instant, Registry};
-use path::{Limit, hop, run};
 
 /// Results of a cell, summed over its flows.
 #[derive(Debug, Default, Clone, Copy)]

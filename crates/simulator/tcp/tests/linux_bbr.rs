@@ -2,11 +2,9 @@
 //! 20 ms each way, with a queue of 100 packets of 1514 B. Each run of the kernel has 20 s after 5 s; one run each.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod path;
-
+use crate::path::{Limit, Outcome, hop, run};
 use headway_tcp::{BbrVersion, TcpOptions};
 use headway_units::{Bytes, Dialect, Instant, Registry};
-use path::{Limit, Outcome, hop, run};
 
 const SECONDS: u64 = 20;
 

@@ -1,13 +1,12 @@
 //! Compares packet by packet with ns-2.35: each file `data/ns2-*.txt` is a recorded run of its agents.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-mod path;
 #[path = "path/recorded.rs"]
 mod recorded;
 
+use crate::path::{Outcome, dumbbell, run};
 use headway_tcp::TcpOptions;
 use headway_units::{Dialect, Instant, Registry, SchemaRegistry as _};
-use path::{Outcome, dumbbell, run};
 use recorded::{Case, first_difference};
 
 trait Replay {

@@ -1,11 +1,9 @@
 //! Properties of every kind and dialect under any loss pattern.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-mod path;
-
+use crate::path::{dumbbell, run};
 use headway_tcp::{HalvedWindow, Pipe, Restart, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
-use path::{dumbbell, run};
 use proptest::prelude::*;
 
 const DIALECTS: [Dialect; 4] = [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux];

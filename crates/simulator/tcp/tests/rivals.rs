@@ -1,11 +1,9 @@
 //! Vegas, Westwood, JTCP, Veno, BIC and paced TCP in the situations they were designed for.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-mod path;
-
+use crate::path::{Hop, Limit, Outcome, dumbbell, hop, run};
 use headway_tcp::{BandwidthFilter, TcpOptions, VegasRules};
 use headway_units::{Dialect, Instant, Registry};
-use path::{Hop, Limit, Outcome, dumbbell, hop, run};
 
 const DIALECTS: [Dialect; 4] = [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
 

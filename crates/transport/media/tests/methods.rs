@@ -1,12 +1,10 @@
 //! Messages with queueing methods, as in section 4.3 of the SFDPS paper.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod queueing;
-
+use crate::queueing::vectors::play;
+use crate::queueing::{at, named, preset, with};
 use headway_media::{KindMethods, Media, QueueMethod, SendQueue, SendQueueOptions, Unsent};
 use headway_units::{MediaKind, Registry, SendDrop};
-use queueing::vectors::play;
-use queueing::{at, named, preset, with};
 use serde_json::Value;
 
 fn method(name: &str) -> QueueMethod {

@@ -1,12 +1,10 @@
 //! Payloads in a send queue: none is lost or duplicated.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod queueing;
-
+use crate::queueing::{any_queue, at, millis, with};
 use headway_media::{Lost, Media, ReportedPackets, SendQueue};
 use headway_units::{Bytes, Duration, MediaKind, SendDrop};
 use proptest::prelude::*;
-use queueing::{any_queue, at, millis, with};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;

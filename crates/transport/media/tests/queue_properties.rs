@@ -1,12 +1,10 @@
 //! Properties of every send queue.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod queueing;
-
+use crate::queueing::{any_queue, at, millis, named, preset, with};
 use headway_media::{Fragment, Late, Media, NextMedia, SendQueue};
 use headway_units::{Bytes, Duration, QueueSize, Registry, SendDrop};
 use proptest::prelude::*;
-use queueing::{any_queue, at, millis, named, preset, with};
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -1,13 +1,11 @@
 //! Decisions of send queues: external vectors, and examples computed by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod queueing;
-
+use crate::queueing::vectors::play;
+use crate::queueing::{at, millis, named, preset, with};
 use headway_media::{Full, Media, SendQueue, SendQueueOptions, Travel, Unsent};
 use headway_units::{Bytes, Dialect, Duration, QueueSize, Registry, SendDrop};
 use proptest::prelude::*;
-use queueing::vectors::play;
-use queueing::{at, millis, named, preset, with};
 use serde_json::Value;
 
 /// All decisions of sfdps.json, whose `source` gives its origin.

@@ -3,10 +3,9 @@
 //! The path has a delay and no queue. R is the mean of all round-trip samples, `t_RTO` = 4R. Measured from the 40th
 //! loss over 40 losses or 20,000 packets, whichever is more.
 
-mod path;
+use crate::path::{Form, Path, options};
 use headway_rate::{ControllerOptions, LossForm, OpenInterval};
 use headway_units::{Dialect, Duration, Instant};
-use path::{Form, Path, options};
 
 const RTTS_MS: [u64; 4] = [10, 50, 100, 200];
 

@@ -6,10 +6,9 @@
 //! nanoseconds, the only adjustment.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod path;
+use crate::path::{Form, Path, options};
 use headway_rate::{LossForm, SlowStart, TfrcOptions};
 use headway_units::{Dialect, Duration, Instant, Rate};
-use path::{Form, Path, options};
 
 fn rows(text: &str) -> Vec<Vec<f64>> {
     let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);

@@ -2,7 +2,7 @@
 //!
 //! Times are whole nanoseconds with exact remainders over a busy period. Simultaneous events run in the order of
 //! scheduling, as in ns-2.
-#![allow(dead_code, unreachable_pub, reason = "shared by several test programs, each using a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
 use headway_tcp::{Segment, Sender, Sink, TcpOptions};

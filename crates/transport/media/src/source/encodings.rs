@@ -95,6 +95,10 @@ impl Encodings {
         }
     }
 
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.options.rates.get(self.index).copied()
+    }
+
     /// Selects the encoding for the rate that the transport allows. `None`, if the transport has no rate, keeps the
     /// encoding.
     pub(super) fn follow(&mut self, allowed: Option<Rate>) {
@@ -110,7 +114,7 @@ impl Encodings {
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         let created = self.poll_timeout().filter(|due| *due <= now)?;
-        let rate = self.options.rates.get(self.index).copied()?;
+        let rate = self.rate()?;
         if rate != self.even_rate {
             let (at, fraction_ns) = self.even.nearest(self.even_rate);
             (self.even, self.even_rate) = (Accumulator::between(at, fraction_ns, rate), rate);

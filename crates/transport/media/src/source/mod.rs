@@ -27,7 +27,7 @@ use crate::{
     Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
 pub use context::{Backlog, Context, TransportState};
-use headway_units::{Duration, Instant, MediaKind, OptionError, Options as _, registry};
+use headway_units::{Duration, Instant, MediaKind, OptionError, Options as _, Rate, registry};
 
 registry! {
     /// Options of a source, by kind.
@@ -150,6 +150,16 @@ impl Source {
             Self::Encoder(encoder) => encoder.follow(state()),
             Self::Encodings(encodings) => encodings.follow(state().target_rate),
             _ => {}
+        }
+    }
+
+    /// Returns the current rate of a source that follows the rate of its transport, without headers.
+    #[must_use]
+    pub fn encoder_rate(&self) -> Option<Rate> {
+        match self {
+            Self::Encoder(encoder) => Some(encoder.rate()),
+            Self::Encodings(encodings) => encodings.rate(),
+            _ => None,
         }
     }
 
