@@ -134,7 +134,7 @@ impl Packet {
 
     /// Kinds of packets: media kinds, then feedback.
     pub(crate) const KINDS: [&str; MediaKind::ALL.len() + 1] = {
-        let mut kinds = ["feedback"; MediaKind::ALL.len() + 1];
+        let mut kinds = [headway_record::FEEDBACK; MediaKind::ALL.len() + 1];
         let mut kind = 0;
         while kind < MediaKind::ALL.len() {
             kinds[kind] = MediaKind::ALL[kind].name();

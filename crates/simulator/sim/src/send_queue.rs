@@ -21,6 +21,8 @@ pub(crate) struct SendQueue {
     /// Sizes of the packets of a backlog, repeated cyclically; full packets if empty.
     sizes: Vec<Bytes>,
     next: usize,
+    /// Size of the data of all packets that left, without headers.
+    sent_bytes: u64,
     /// Discarded packets, packets found lost and whether they are retransmitted, and kind and creation time of the
     /// packet that left, since the last report.
     unsent: Vec<Unsent>,
@@ -40,6 +42,7 @@ impl SendQueue {
             backlog: 0,
             sizes: Vec::new(),
             next: 0,
+            sent_bytes: 0,
             unsent: Vec::new(),
             lost: Vec::new(),
             left: None,
@@ -59,6 +62,11 @@ impl SendQueue {
     /// Returns the size of the data of all waiting packets of writes, without headers.
     pub(crate) fn bytes(&self) -> Bytes {
         self.waiting.bytes()
+    }
+
+    /// Returns the size of the data of all packets that left, without headers.
+    pub(crate) fn sent_bytes(&self) -> Bytes {
+        Bytes::new(self.sent_bytes)
     }
 
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut Meter<'_>) {
@@ -161,6 +169,7 @@ impl SendQueue {
     /// Records the number under which a packet was sent.
     #[inline]
     pub(crate) fn sent(&mut self, number: u64, media: Media) {
+        self.sent_bytes += media.size.count();
         self.waiting.sent(number, media);
     }
 

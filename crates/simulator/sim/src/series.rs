@@ -5,7 +5,6 @@ use crate::network::Network;
 use crate::observe::Observer;
 use headway_engine::Moment;
 use headway_link::Port;
-use headway_rate::Status;
 use headway_record::{ByFlow, DelaySum, SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
 use headway_units::{Duration, FlowId, Instant, MediaKind};
@@ -24,6 +23,8 @@ pub(crate) struct Series {
 #[derive(Debug)]
 struct FlowSeries {
     bytes_before: u64,
+    /// Data sent before the last sample, in bytes, with a rate controller.
+    data_before: u64,
     delays_before: DelaySum,
     entity: SeriesEntity,
     /// Media kinds, if it has several.
@@ -32,8 +33,11 @@ struct FlowSeries {
     has_window: bool,
     /// Whether its source opens sessions.
     has_sessions: bool,
-    /// Whether it has an allowed rate, a round-trip time and a loss event rate (rate controllers), once known.
+    /// Whether it has a sending rate and, once known, an allowed rate, a round-trip time and a loss event rate (rate
+    /// controllers).
     has_controller: bool,
+    /// Whether its source follows the allowed rate.
+    has_encoder: bool,
 }
 
 /// Delays of a media kind of a flow.
@@ -70,6 +74,8 @@ struct Metrics {
     ssthresh: Option<SeriesMetric>,
     open_sessions: Option<SeriesMetric>,
     allowed_rate: Option<SeriesMetric>,
+    sending_rate: Option<SeriesMetric>,
+    encoder_rate: Option<SeriesMetric>,
     rtt: Option<SeriesMetric>,
     loss_event_rate: Option<SeriesMetric>,
     queue: Option<SeriesMetric>,
@@ -119,12 +125,14 @@ impl Series {
             let kinds = described.source.media_kinds().iter().map(of_kind).collect();
             let series = FlowSeries {
                 bytes_before: 0,
+                data_before: 0,
                 delays_before: DelaySum::default(),
                 entity,
                 kinds,
                 has_window: flow.transport.ends().tcp().is_some(),
                 has_sessions: flow.transport.ends().open_sessions().is_some(),
                 has_controller: flow.transport.ends().status().is_some(),
+                has_encoder: flow.driver.source.encoder_rate().is_some(),
             };
             metrics.add_flow(&series, &mut names);
             series
@@ -181,23 +189,42 @@ impl Series {
                 }
             }
             push(writer, entity, metrics.loss, meter.total_lost_packets() as f64);
-            if let (true, Some(sender)) = (series.has_window, flow.transport.ends().tcp()) {
+            let ends = flow.transport.ends();
+            if series.has_window
+                && let Some(sender) = ends.tcp()
+            {
                 push(writer, entity, metrics.cwnd, sender.cwnd());
                 push(writer, entity, metrics.ssthresh, sender.ssthresh());
             }
-            if let (true, Some(open)) = (series.has_sessions, flow.transport.ends().open_sessions()) {
+            if series.has_sessions
+                && let Some(open) = ends.open_sessions()
+            {
                 push(writer, entity, metrics.open_sessions, open as f64);
             }
-            if let (true, Some(status)) = (series.has_controller, flow.transport.ends().status()) {
-                let Status { target_rate, rtt, loss_event_rate, .. } = status;
-                let values = [
-                    (metrics.allowed_rate, target_rate.map(|rate| rate.bits_per_second() as f64)),
-                    (metrics.rtt, rtt.map(|rtt| rtt.as_secs_f64())),
-                    (metrics.loss_event_rate, loss_event_rate.map(|p| p.value())),
-                ];
-                for (metric, value) in values.into_iter().filter_map(|(metric, value)| Some((metric, value?))) {
-                    push(writer, entity, metric, value);
+            if series.has_controller
+                && let Some(data) = ends.sent_data()
+            {
+                push(writer, entity, metrics.sending_rate, rate(data.count(), &mut series.data_before));
+            }
+            if series.has_controller
+                && let Some(status) = ends.status()
+            {
+                if let Some(rate) = status.target_rate {
+                    push(writer, entity, metrics.allowed_rate, rate.bits_per_second() as f64);
                 }
+                if let Some(rtt) = status.rtt {
+                    push(writer, entity, metrics.rtt, rtt.as_secs_f64());
+                }
+                if let Some(ratio) = status.loss_event_rate {
+                    push(writer, entity, metrics.loss_event_rate, ratio.value());
+                }
+            }
+            if series.has_encoder
+                && flow.driver.start <= now
+                && flow.driver.stop.is_none_or(|stop| now <= stop)
+                && let Some(rate) = flow.driver.source.encoder_rate()
+            {
+                push(writer, entity, metrics.encoder_rate, rate.bits_per_second() as f64);
             }
         }
         for (number, series) in links.iter_mut().enumerate() {
@@ -235,6 +262,10 @@ impl Metrics {
             add(&mut self.allowed_rate, metric::ALLOWED_RATE);
             add(&mut self.rtt, metric::RTT);
             add(&mut self.loss_event_rate, metric::LOSS_EVENT_RATE);
+            add(&mut self.sending_rate, metric::SENDING_RATE);
+        }
+        if flow.has_encoder {
+            add(&mut self.encoder_rate, metric::ENCODER_RATE);
         }
     }
 

@@ -188,3 +188,71 @@ fn a_link_with_changes_has_rate_and_delay() {
     assert_eq!(forth, [vec![4e6, 0.0, 2e6, 2e6], vec![0.01, 0.01, 0.04, 0.04]]);
     assert_eq!(back, [Vec::<f64>::new(), Vec::new()]);
 }
+
+/// Returns a scenario with a flow over a fast link; `flow`: keys of the flow.
+fn one_flow(duration: &str, series: &str, flow: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        record = {{ series = "{series}" }}
+        [[link]]
+        between = ["a", "b"]
+        rate = "100Mbps"
+        delay = "10ms"
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        {flow}
+    "#
+    )
+}
+
+/// A source of 1000 B each 10 ms over a rate controller that allows more: 20 packets are sent in each 200 ms, with a
+/// deviation of one. All samples together are the data that arrived, except the last packets.
+#[test]
+fn the_sending_rate_is_that_of_the_data() {
+    for transport in [r#"{ kind = "tfrc" }"#, r#"{ kind = "dccp", ccid = 3 }"#] {
+        let source = r#"{ kind = "cbr", interval = "10ms", payload = "1000B" }"#;
+        let text = one_flow("20s", "200ms", &format!("transport = {transport}\nsource = {source}"));
+        let rates = samples(&text, &[("f", metric::SENDING_RATE)]).remove(0);
+        assert_eq!(rates.len(), 100, "{transport}");
+        let packets: Vec<f64> = rates.iter().map(|rate| rate * 0.2 / 8000.0).collect();
+        assert!(packets[20..].iter().all(|packets| (packets - 20.0).abs() < 1.001), "{transport}: {packets:?}");
+        let received = run(&scenario(&text), ()).summary.flows[0].goodput_bps * 20.0 / 8000.0;
+        let sent = packets.iter().sum::<f64>();
+        assert!((sent - sent.round()).abs() < 1e-6 && (0.0..4.0).contains(&(sent - received)), "{sent} and {received}");
+    }
+}
+
+#[test]
+fn a_flow_without_a_controller_has_no_sending_rate() {
+    for flow in [
+        "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", interval = \"10ms\", payload = \"1000B\" }",
+        "transport = { kind = \"tcp-newreno\" }\nsource = { kind = \"ftp\" }",
+    ] {
+        let wanted = [("f", metric::SENDING_RATE), ("f", metric::THROUGHPUT)];
+        let [rates, throughput] = &samples(&one_flow("1s", "200ms", flow), &wanted)[..] else { unreachable!() };
+        assert!(rates.is_empty() && throughput.len() == 5, "{flow}");
+    }
+}
+
+/// An encoder of 300 kb/s from 1 s to 3 s.
+#[test]
+fn the_encoder_rate_is_known_while_the_flow_is_active() {
+    let of = |source: &str| {
+        let transport = r#"start = "1s"
+        stop = "3s"
+        transport = { kind = "scream2" }
+        send_queue = { kind = "fifo", limit = "100packets" }"#;
+        let text = one_flow("5s", "500ms", &format!("{transport}\nsource = {source}"));
+        samples(&text, &[("f", metric::ENCODER_RATE)]).remove(0)
+    };
+    for source in [
+        r#"{ kind = "encoder", start_rate = "300kbps", min_rate = "300kbps", max_rate = "300kbps" }"#,
+        r#"{ kind = "encodings", rates = ["300kbps"] }"#,
+    ] {
+        assert_eq!(of(source), [3e5; 5], "{source}: at 1, 1.5, 2, 2.5 and 3 s");
+    }
+    assert!(of(r#"{ kind = "cbr", interval = "100ms", payload = "1000B" }"#).is_empty());
+}

@@ -411,7 +411,10 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
             if protector.asks() {
                 connection.request_repairs();
             }
-            protector.set_path(connection.repair_packet_size(), connection.allowed_rate());
+            protector.set_path(
+                connection.repair_packet_size(),
+                connection.sender_status().and_then(|sender| sender.target_rate),
+            );
         }
         if self.reads_arrivals()
             && let Some(arrivals) = connection.take_arrivals()

@@ -133,6 +133,10 @@ impl Capabilities for Agent {
         Some(self.sender.status())
     }
 
+    fn sent_data(&self) -> Option<Bytes> {
+        Some(self.sender.queue.sent_bytes())
+    }
+
     fn congestion_events(&self) -> CongestionEvents {
         self.sender.outbound.congestion_events().into()
     }

@@ -18,7 +18,7 @@ use headway_media::{Backlog, Source, SourceOptions, TransportState};
 use headway_rate::{LossClassification, Status};
 use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
-use headway_units::Instant;
+use headway_units::{Bytes, Instant};
 
 #[derive(Debug)]
 pub(crate) struct Dccp {
@@ -138,6 +138,10 @@ impl Capabilities for Dccp {
 
     fn status(&self) -> Option<Status> {
         Some(self.client.status())
+    }
+
+    fn sent_data(&self) -> Option<Bytes> {
+        Some(self.client.queue.sent_bytes())
     }
 
     fn congestion_events(&self) -> CongestionEvents {

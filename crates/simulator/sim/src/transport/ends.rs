@@ -11,7 +11,7 @@ use headway_media::{Backlog, Source};
 use headway_rate::{LossClassification, Status};
 use headway_record::WrittenFrame;
 use headway_tcp::{Counters, Sender};
-use headway_units::Instant;
+use headway_units::{Bytes, Instant};
 
 /// Both endpoints of a flow. [`Driver`](crate::flow::Driver) selects their type once per event.
 ///
@@ -118,6 +118,11 @@ pub(crate) trait Capabilities {
 
     /// Returns the state of that rate controller.
     fn status(&self) -> Option<Status> {
+        None
+    }
+
+    /// Returns the size of the data that this sender has sent, with retransmissions and without headers.
+    fn sent_data(&self) -> Option<Bytes> {
         None
     }
 

@@ -11,7 +11,7 @@ use super::{Connection, ConnectionOptions};
 use crate::feature::{Ccid, Feature};
 use crate::{Arrivals, DeliveryOrder, DropCode, Path, Ports, Repair, Reset, ResetCode, ServiceCode};
 use headway_rate::{CongestionEvents, LossClassification, OneWayDelay};
-use headway_units::{Duration, Entropy, Instant, Rate, Registry as _, Seq48};
+use headway_units::{Duration, Entropy, Instant, Registry as _, Seq48};
 use std::sync::Arc;
 
 impl Connection {
@@ -98,9 +98,11 @@ impl Connection {
         (*last == number).then_some(*repair)
     }
 
-    /// Returns the rate that the controller of this endpoint's data allows now; `None` if it is unknown or unlimited.
-    pub(crate) fn allowed_rate(&self) -> Option<Rate> {
-        self.forward.last_status()?.target_rate
+    /// Returns the state of the controller of this endpoint's data, or its last one once it has stopped: the field
+    /// `sender` of [`status`](Self::status), without the cost of the others.
+    #[must_use]
+    pub fn sender_status(&self) -> Option<headway_rate::Status> {
+        self.forward.last_status()
     }
 
     /// Returns whether the peer may send repair packets: datagrams from now on are for a [`Restorer`](crate::Restorer).
@@ -271,7 +273,7 @@ impl Connection {
             receive_ccid,
             send_controller: controller(send_ccid),
             receive_controller: controller(receive_ccid),
-            sender: self.forward.last_status(),
+            sender: self.sender_status(),
             slow_receiver: self.forward.slow_receiver(),
             counters: Counters { missing_packets, missing_data_packets, acknowledged_packets, ..self.counters },
             closed: self.events.closed(),

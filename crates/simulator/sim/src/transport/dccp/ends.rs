@@ -214,10 +214,10 @@ impl Client {
     }
 
     pub(crate) fn status(&self) -> Status {
-        let status = self.connection.status();
         // A controller that has ended allows no rate.
-        let mut sender = status.sender.filter(|_| status.state <= State::Open).unwrap_or_default();
-        sender.rtt = status.rtt;
+        let is_open = self.connection.state() <= State::Open;
+        let mut sender = self.connection.sender_status().filter(|_| is_open).unwrap_or_default();
+        sender.rtt = self.connection.round_trip();
         sender
     }
 }
