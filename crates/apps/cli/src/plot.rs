@@ -6,10 +6,11 @@ use crate::arguments::{PlotFormat, PlotKind, PlotLegend, PlotOptions, PlotPreset
 use crate::error::Failure;
 use crate::output;
 use headway_record::plot::{
-    Figure, LegendPlace, Run, RunDelays, Style, XAxis, delay_chart, figures, frame_chart, is_drawable,
+    Figure, LegendPlace, Run, RunDelays, RunEvents, SequenceError, Style, XAxis, delay_chart, drops_figure, figures,
+    frame_chart, is_drawable, sequence_figure,
 };
-use headway_record::{FIGURE_ENDINGS, SERIES_FIGURES, SeriesTable, Summary};
-use headway_run::{Folder, Metric, Places, RUNS, ResultTable, SEED, listed};
+use headway_record::{EventKind, FIGURE_ENDINGS, Interval, PacketTable, SERIES_FIGURES, SeriesTable, Summary};
+use headway_run::{Folder, Metric, Places, RUNS, ResultTable, SEED, TraceFormat, listed};
 use headway_scenario::choices;
 use headway_units::counted;
 use over::Over;
@@ -33,6 +34,8 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
     let figures = match options.kind.unwrap_or(PlotKind::Series) {
         PlotKind::Series => series(&records, options, &style)?,
         PlotKind::DelayCdf | PlotKind::Frames => delays(&records, options, &style)?,
+        PlotKind::Drops => drops(&records, options, &style)?,
+        PlotKind::Sequence => sequence(&records, options, &style)?,
     };
     write(&figures, options)
 }
@@ -42,6 +45,7 @@ fn of_dataset(folder: &Folder, options: &PlotOptions) -> Result<Vec<Figure>, Fai
     if options.complementary {
         return Err(Failure::Plot("--complementary needs --kind delay-cdf or --kind frames".to_owned()));
     }
+    check_no_interval(options)?;
     let metrics = Metric::read_all(&options.metrics).map_err(|error| Failure::Plot(format!("--metric {error}")))?;
     let results = ResultTable::of_dataset(folder, &metrics).map_err(|error| match error {
         headway_run::Error::Metric(wrong) => Failure::Plot(format!("--metric {wrong}")),
@@ -69,22 +73,20 @@ fn of_dataset(folder: &Folder, options: &PlotOptions) -> Result<Vec<Figure>, Fai
 
 /// Returns the charts of time series, or those of `--metric`.
 fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
-    if options.log_x || options.complementary {
-        let option = if options.log_x { "--log-x" } else { "--complementary" };
-        return Err(Failure::Plot(format!("{option} needs --kind delay-cdf or --kind frames")));
-    }
+    check_only_of_delays(options)?;
     let mut all = Vec::with_capacity(records.len());
     for (folder, label) in records.iter().zip(labels(records)) {
-        let (series, from) = read(folder)?;
+        let (series, interval) = read(folder)?;
+        let interval = drawn(interval, options)?;
         let samples = series.iter().flat_map(|(.., samples)| samples);
         let omitted = samples.filter(|(_, value)| !is_drawable(*value)).count() as u64;
         if omitted > 0 {
             let samples = counted(omitted, "sample");
             output::note(&format!("warning: {label}: the charts omit {samples} (not a number, or above 10^15)"));
         }
-        all.push((label, (series, from)));
+        all.push((label, series, interval));
     }
-    let runs: Vec<_> = all.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
+    let runs: Vec<_> = all.iter().map(|(label, series, interval)| Run { label, series, interval: *interval }).collect();
     let known = || SERIES_FIGURES.iter().map(|figure| figure.name);
     if let Some(wrong) = options.metrics.iter().find(|name| !known().any(|known| known == **name)) {
         return Err(Failure::Plot(format!("--metric: there is no time series \"{wrong}\"{}", choices(wrong, known()))));
@@ -97,11 +99,96 @@ fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
     Ok(figures)
 }
 
+/// Returns the simulated time to draw, in s: the measured interval, or that of `--from` and `--to`.
+fn drawn(interval: Interval, options: &PlotOptions) -> Result<Interval, Failure> {
+    let from = options.from.map_or(interval.from, |at| at.as_secs_f64());
+    let to = options.to.map_or(interval.to, |at| at.as_secs_f64().min(interval.to));
+    if from < to {
+        return Ok(Interval { from, to });
+    }
+    let end = interval.to;
+    Err(Failure::Plot(format!("--from and --to: there is nothing from {from} s to {to} s; the run ends at {end} s")))
+}
+
+fn check_no_interval(options: &PlotOptions) -> Result<(), Failure> {
+    if options.from.is_none() && options.to.is_none() {
+        return Ok(());
+    }
+    Err(Failure::Plot("--from and --to apply to time series, --kind drops and --kind sequence only".to_owned()))
+}
+
+fn check_only_of_delays(options: &PlotOptions) -> Result<(), Failure> {
+    let given = [(options.log_x, "--log-x"), (options.complementary, "--complementary")];
+    match given.into_iter().find(|(is_given, _)| *is_given) {
+        Some((_, option)) => Err(Failure::Plot(format!("{option} needs --kind delay-cdf or --kind frames"))),
+        None => Ok(()),
+    }
+}
+
+fn check_no_metric(options: &PlotOptions) -> Result<(), Failure> {
+    if options.metrics.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Plot("--metric applies to --kind series only; remove --metric or --kind".to_owned()))
+}
+
+/// Returns the chart of dropped packets by cause.
+fn drops(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
+    check_only_of_delays(options)?;
+    check_no_metric(options)?;
+    let mut all = Vec::with_capacity(records.len());
+    for (folder, label) in records.iter().zip(labels(records)) {
+        let interval = drawn(summary(folder)?.interval, options)?;
+        if !folder.path(Folder::EVENTS).exists() {
+            let reason = "the record has no events; run the scenario again with `headway run`";
+            return Err(Failure::record(folder.0.clone(), reason));
+        }
+        let events = folder.events()?;
+        for kind in [EventKind::Drop, EventKind::Unsent] {
+            let omitted = events.omitted(kind);
+            if omitted > 0 {
+                let (drops, file) = (counted(omitted, "event"), Folder::EVENTS);
+                output::note(&format!("warning: {label}: the chart omits {drops} that {file} does not contain"));
+            }
+        }
+        all.push((label, events, interval));
+    }
+    let runs = all.iter().map(|(label, events, interval)| RunEvents { label, events, interval: *interval });
+    let figure = drops_figure(&runs.collect::<Vec<_>>(), style);
+    let figure = figure.map_err(|error| Failure::Plot(error.to_string()))?;
+    Ok(vec![figure.ok_or_else(|| Failure::Plot("no packet was dropped in this time".to_owned()))?])
+}
+
+/// Returns the time-sequence graph of a record.
+fn sequence(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
+    check_only_of_delays(options)?;
+    check_no_metric(options)?;
+    let [record] = records else {
+        return Err(Failure::Plot("--kind sequence draws the packets of one record".to_owned()));
+    };
+    let mut summary = summary(record)?;
+    summary.interval = drawn(summary.interval, options)?;
+    let name = TraceFormat::Packets.file();
+    if !record.path(name).exists() {
+        let reason = "the record has no packet trace; run the scenario again with `--trace packets`";
+        return Err(Failure::record(record.0.clone(), reason));
+    }
+    let wrong = |error: SequenceError| match error {
+        SequenceError::Packets(error) => Failure::record(record.path(name), error),
+        SequenceError::Plot(error) => Failure::Plot(error.to_string()),
+    };
+    let bytes = record.read(name)?;
+    let packets = PacketTable::from_ipc(&bytes).map_err(|error| wrong(error.into()))?;
+    let figure = sequence_figure(&label(&record.0), &packets, &summary, style).map_err(wrong)?;
+    Ok(vec![figure.ok_or_else(|| {
+        Failure::Plot(format!("no packet was sent from {} s to {} s", summary.interval.from, summary.interval.to))
+    })?])
+}
+
 /// Returns the chart of packet or frame delays.
 fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
-    if !options.metrics.is_empty() {
-        return Err(Failure::Plot("--metric applies to --kind series only; remove --metric or --kind".to_owned()));
-    }
+    check_no_metric(options)?;
+    check_no_interval(options)?;
     let mut all = Vec::with_capacity(records.len());
     for (folder, label) in records.iter().zip(labels(records)) {
         check_record(folder)?;
@@ -228,16 +315,22 @@ fn is_stale(record: &Path) -> bool {
     sweep.is_some_and(|runs| runs.iter().all(|run| run.0 != record))
 }
 
-/// Returns the time series of a record and the start of its measured interval, in s.
-pub(crate) fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
+/// Returns the time series of a record and its measured interval.
+pub(crate) fn read(record: &Folder) -> Result<(SeriesTable, Interval), Failure> {
     check_record(record)?;
-    let wrong = |reason: &str| Failure::record(record.0.clone(), reason);
     if !record.path(Folder::SERIES).exists() {
-        return Err(wrong("the record has no time series; set `[record] series = \"100ms\"` in the scenario"));
+        let reason = "the record has no time series; set `[record] series = \"100ms\"` in the scenario";
+        return Err(Failure::record(record.0.clone(), reason));
     }
-    let summary = String::from_utf8_lossy(&record.read(Folder::SUMMARY)?).into_owned();
-    let summary = Summary::from_json(&summary).map_err(|error| wrong(&error.to_string()))?;
-    Ok((record.series()?, summary.interval.from))
+    let interval = summary(record)?.interval;
+    Ok((record.series()?, interval))
+}
+
+/// Returns the summary of a complete record.
+fn summary(record: &Folder) -> Result<Summary, Failure> {
+    check_record(record)?;
+    let text = String::from_utf8_lossy(&record.read(Folder::SUMMARY)?).into_owned();
+    Summary::from_json(&text).map_err(|error| Failure::record(record.0.clone(), error))
 }
 
 pub(crate) fn check_record(folder: &Folder) -> Result<(), Failure> {

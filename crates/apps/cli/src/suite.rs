@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::run::folder;
 use built_in::BuiltIn;
 use headway_record::plot::{Figure, Run, Style, figures};
-use headway_record::{SeriesTable, number_table};
+use headway_record::{Interval, SeriesTable, number_table};
 use headway_run::{
     BandVerdict, Case, CaseResult, Controller, ControllerResult, Error, FolderKind, Part, RanParts, ScenarioFiles,
     ScenarioText, Suite, SuiteError, SuiteResults, Watch, each, read, run_parts, simulate,
@@ -193,7 +193,8 @@ fn rates(parts: &[Part<'_>], watch: &dyn Watch) -> Result<Vec<Option<Figure>>, F
         // Entities with a queue are links, which the figure omits.
         let series =
             SeriesTable::of_metrics(&bytes, &["throughput_bps", "queue_packets"]).map_err(|error| plot(&error))?;
-        let run = Run { label: &part.controller.name, series: &series, from: 0.0 };
+        let run =
+            Run { label: &part.controller.name, series: &series, interval: Interval { from: 0.0, to: f64::INFINITY } };
         let all = figures(&[run], &Style::default()).map_err(|error| plot(&error))?;
         Ok::<_, Failure>(all.into_iter().find(|figure| figure.name == RATES))
     })?;

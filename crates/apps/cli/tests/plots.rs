@@ -106,3 +106,84 @@ fn a_preset_has_the_size_of_a_column() {
         assert!(message.contains(expected), "{words:?}: {message}");
     }
 }
+
+/// A queue of two packets: half of the packets are dropped, and the others wait.
+const FULL: &str = r#"
+duration = "2s"
+[record]
+series = "100ms"
+[[link]]
+between = ["a", "b"]
+rate = "100kbps"
+delay = "5ms"
+queue = { kind = "droptail", limit = "2packets" }
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+transport = { kind = "udp" }
+source = { kind = "cbr", interval = "20ms", payload = "500B" }
+"#;
+
+#[test]
+fn the_drops_of_a_record_are_drawn() {
+    let place = place();
+    let place = place.path();
+    std::fs::write(place.join("full.toml"), FULL).unwrap();
+    for name in ["full", "voice"] {
+        assert!(run(place, &["run", &format!("{name}.toml"), "--quiet", "--out", name]).status.success());
+    }
+    let drawn = paths(place, &["plot", "full", "--kind", "drops", "--name", "queue full=Overflow", "--format", "svg"]);
+    assert!(drawn[0].ends_with("full/drops.svg"), "{drawn:?}");
+    let found = texts(&drawn[0]);
+    let named = ["--name", "queue full=Overflow", "--to", "1h", "--format", "svg"];
+    let later = paths(place, &[&["plot", "full", "--kind", "drops"], &named[..]].concat());
+    assert_eq!(texts(&later[0]), found, "the run ends after 2 s");
+    assert!(["Overflow", "Dropped (packets)"].iter().all(|text| found.iter().any(|found| found == text)), "{found:?}");
+    std::fs::create_dir(place.join("bare")).unwrap();
+    std::fs::copy(place.join("full/summary.json"), place.join("bare/summary.json")).unwrap();
+    for (words, expected) in [
+        (&["voice", "--kind", "drops"][..], "no packet was dropped"),
+        (&["bare", "--kind", "drops"], "the record has no events"),
+        (&["full", "--kind", "drops", "--log-x"], "--log-x needs --kind delay-cdf or --kind frames"),
+        (&["full", "--kind", "drops", "--metric", "loss"], "--metric applies to --kind series only"),
+        (&["full", "--kind", "drops", "--from", "1h"], "there is nothing from 3600 s to "),
+        (&["full", "--from", "2s", "--to", "1s"], "there is nothing from 2 s to 1 s; the run ends at "),
+        (&["full", "--kind", "frames", "--to", "1s"], "--from and --to apply to time series, "),
+        (&["full", "--from", "-1s"], "--from"),
+    ] {
+        let message = error(place, &[&["plot"], words].concat());
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+}
+
+#[test]
+fn the_packets_of_a_record_are_drawn() {
+    let place = place();
+    let place = place.path();
+    std::fs::write(place.join("full.toml"), FULL).unwrap();
+    let traced = ["run", "full.toml", "--quiet", "--trace", "packets", "--out", "full"];
+    assert!(run(place, &traced).status.success());
+    assert!(run(place, &["run", "voice.toml", "--quiet", "--out", "voice"]).status.success());
+    let drawn = paths(place, &["plot", "full", "--kind", "sequence", "--format", "svg"]);
+    assert!(drawn[0].ends_with("full/sequence.svg"), "{drawn:?}");
+    let found = texts(&drawn[0]);
+    for expected in ["sent", "received", "dropped", "Packet number", "Time (s)"] {
+        assert!(found.iter().any(|text| text == expected), "{expected}: {found:?}");
+    }
+    // The numbers of the axes and the legend.
+    let part = ["plot", "full", "--kind", "sequence", "--from", "200ms", "--to", "300ms", "--format", "svg"];
+    let part = texts(&paths(place, &part)[0]);
+    assert!(part.iter().any(|text| text == "0.25") && part.iter().all(|text| text != "1"), "{part:?}");
+    for (words, expected) in [
+        (&["voice", "--kind", "sequence"][..], "run the scenario again with `--trace packets`"),
+        (&["full", "voice", "--kind", "sequence"], "--kind sequence draws the packets of one record"),
+        (&["full", "--kind", "sequence", "--complementary"], "--complementary needs --kind delay-cdf"),
+    ] {
+        let message = error(place, &[&["plot"], words].concat());
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+    std::fs::write(place.join("full/packets.arrow"), b"ARROW1").unwrap();
+    let message = error(place, &["plot", "full", "--kind", "sequence"]);
+    assert!(message.contains("packets.arrow: not a valid packets.arrow"), "{message}");
+}

@@ -65,9 +65,11 @@ fn the_index_of_scenarios_has_each_file_with_its_first_sentence() {
     let mut page = head(
         "Scenarios that are included",
         "This page lists the files in `scenarios/`. Run one with `headway run scenarios/demo.toml`; the comment at the \
-         top of a file describes what to compare.",
+         top of a file describes what to compare. The charts, which `docs/thumbnails.sh` makes, show one quantity of a \
+         run: a line is a flow, a link or a group of flows. The [gallery](gallery.md) has larger charts with legends.",
     );
-    page.push_str("\n| file | contents |\n|---|---|\n");
+    page.push_str("\n| chart | file and contents |\n|---|---|\n");
+    let mut pictures = BTreeSet::new();
     for path in names {
         let file = std::fs::read_to_string(&path).unwrap();
         let comment = file.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
@@ -75,9 +77,21 @@ fn the_index_of_scenarios_has_each_file_with_its_first_sentence() {
         let sentence = paragraph.split_once(". ").map_or(paragraph.as_str(), |(first, _)| first);
         let sentence = sentence.trim_end_matches(['.', ':']);
         assert!(!sentence.is_empty(), "{} has no comment at the top", path.display());
-        writeln!(page, "| `{}` | {sentence} |", path.file_name().unwrap().to_str().unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let picture = format!("pictures/scenarios/{name}.svg");
+        writeln!(page, "| [![{name}]({picture})]({picture}) | `{name}.toml`: {sentence} |").unwrap();
+        pictures.insert(format!("{name}.svg"));
     }
     check("scenarios.md", &page);
+    let stored: BTreeMap<_, _> = std::fs::read_dir(root().join("docs/src/pictures/scenarios"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len()))
+        .collect();
+    assert_eq!(stored.keys().collect::<Vec<_>>(), pictures.iter().collect::<Vec<_>>(), "run docs/thumbnails.sh");
+    for (name, bytes) in stored {
+        assert!((1000..15_000).contains(&bytes), "{name} has {bytes} bytes");
+    }
 }
 
 /// Pages of keys: file, prefix of the paths of their tables, title, and the text at the top.

@@ -22,14 +22,14 @@
 //! | input | file |
 //! |---|---|
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, which [`SeriesTable`] reads |
-//! | [`PacketRows`]: every packet at every link | `packets.arrow` and its [`PacketIndex`] |
+//! | [`PacketRows`]: every packet at every link | `packets.arrow`, which [`PacketTable`] reads, and its [`PacketIndex`] |
 //! | [`EventLog`]: drops, timeouts, loss events, late packets | `events.arrow`, which [`EventTable`] reads |
 //! | [`ns2`], [`nam`]: packets at queues | lines of an ns-2 or nam trace |
 //! | [`perfetto`]: events of links and flows | a trace for Perfetto |
 //! | [`PcapngWriter`]: IP packets, built with [`IpHeader`] | a pcapng file for Wireshark |
 //! | `series_batches`, `event_batches` (feature `arrow`): bytes of a file | Arrow's record batches |
 //!
-//! `plot` (feature `plot`) draws series, distributions and samples over a parameter as SVG and PNG. [`metric`] and
+//! `plot` (feature `plot`) draws series, distributions, drops, packets and samples over a parameter as SVG, PNG and PDF. [`metric`] and
 //! [`SERIES_FIGURES`] list the metrics of a series and the figures that show them.
 #![forbid(unsafe_code)]
 
@@ -44,16 +44,19 @@ mod readable;
 mod summary;
 
 pub use expression::{Expression, ExpressionError, ExpressionFault, Names, Numbers};
-pub use figures::{FIGURE_ENDINGS, SERIES_FIGURES, SeriesFigure, figure_names};
+pub use figures::{DROPS_FIGURE, FIGURE_ENDINGS, SEQUENCE_FIGURE, SERIES_FIGURES, SeriesFigure, figure_names};
 #[cfg(feature = "arrow")]
 pub use format::arrow::batches::{event_batches, series_batches, series_schema};
 pub use format::arrow::messages::{ARROW_STREAM_END, arrow_messages};
 pub use format::events::{
-    Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError,
+    Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, FEEDBACK,
     MAX_ROWS_PER_KIND as MAX_EVENTS_PER_KIND,
 };
 pub use format::ip::{IpAddresses, IpError, IpHeader};
-pub use format::packets::{Hop, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError, TraversalOutcome};
+pub use format::packets::{
+    Hop, HopId, HopLink, LinkEnds, PacketIndex, PacketNames, PacketRow, PacketRows, PacketTable, PacketsError,
+    TraversalOutcome,
+};
 pub use format::pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use format::series::{SeriesEntity, SeriesError, SeriesId, SeriesMetric, SeriesNames, SeriesTable, SeriesWriter};
 pub use format::{nam, ns2, perfetto};

@@ -38,6 +38,11 @@ metrics! {
         "mean rate since the previous sample";
     ALLOWED_RATE "allowed_rate_bps", "Allowed rate", "flow with a rate controller",
         "data rate that the controller allows";
+    SENDING_RATE "sending_rate_bps", "Sending rate", "flow with a rate controller",
+        "data bits that the sender sent since the previous sample, with retransmissions and without headers, divided by \
+         the time since then";
+    ENCODER_RATE "encoder_rate_bps", "Encoder rate", "flow with the source `encoder` or `encodings`",
+        "rate of the encoder without headers, from the start to the stop of the flow";
     QUEUE "queue_packets", "Queue", "link", "packets in the queue, without the packet in transmission";
     RED_AVERAGE "red_average_packets", "RED average queue", "link with RED", "average queue length of RED";
     LINK_DELAY "link_delay_s", "Link delay", "link whose delay changes", "current propagation delay";
@@ -56,6 +61,18 @@ metrics! {
         "packets offered to the link since the start of the run";
     DROPPED "dropped_packets", "Dropped packets", "link, flow at a link",
         "packets dropped at the link since the start of the run";
+}
+
+/// Returns the title of a metric in lower case, as a label; the name of a metric that is not listed.
+#[cfg(feature = "plot")]
+pub(crate) fn label_of(name: &str) -> String {
+    ALL.iter().find(|metric| metric.name == name).map_or(name, |metric| metric.title).to_lowercase()
+}
+
+/// Returns whether a metric is a mean rate since the previous sample.
+#[cfg(feature = "plot")]
+pub(crate) fn is_mean_rate(name: &str) -> bool {
+    [THROUGHPUT, SENDING_RATE].contains(&name)
 }
 
 /// Suffixes of names and their units.

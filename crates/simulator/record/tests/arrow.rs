@@ -1,12 +1,10 @@
 //! The tables of a record as Arrow arrays, compared with those of Arrow's reader.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
+use crate::common::{bytes, small};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileReader;
-use common::{bytes, small};
 use headway_record::{
     Event, EventCause, EventKind, EventLog, EventNames, SeriesNames, event_batches, metric, series_batches,
     series_schema,

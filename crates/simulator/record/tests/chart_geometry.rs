@@ -5,15 +5,13 @@
 //! left, 14 px at the right, 6 px above, and below it 24 px for numbers, 26 px for the title of the axis and 4 px.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod reading;
-
+use crate::reading::{Element, Panel, Points, number};
 use headway_record::plot::{
     Chart, ChartBox, ChartLine, ChartPoint, Figure, Group, GroupPoint, LegendPlace, LineStyle, Run, Style, Sweep,
     XAxis, YAxis, figures,
 };
-use headway_record::{SeriesNames, SeriesTable, metric};
+use headway_record::{Interval, SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
-use reading::{Element, Panel, Points, number};
 
 const BLUE: &str = "#0072B2";
 const VERMILION: &str = "#D55E00";
@@ -73,7 +71,10 @@ fn table(series: &[(&str, &str, [f64; 3])]) -> SeriesTable {
 
 /// The only picture of these runs.
 fn figure(runs: &[(&str, &SeriesTable)], style: &Style) -> Figure {
-    let runs: Vec<_> = runs.iter().map(|(label, series)| Run { label, series, from: 0.0 }).collect();
+    let runs: Vec<_> = runs
+        .iter()
+        .map(|(label, series)| Run { label, series, interval: Interval { from: 0.0, to: f64::INFINITY } })
+        .collect();
     let mut all = figures(&runs, style).unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)

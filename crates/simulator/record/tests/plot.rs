@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, PlotError, Run, Style, XAxis, YAxis};
-use headway_record::{SeriesNames, SeriesTable, metric};
+use headway_record::{Interval, SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
+
+const ALL: Interval = Interval { from: 0.0, to: f64::INFINITY };
 
 fn figures(runs: &[Run<'_>]) -> Result<Vec<Figure>, PlotError> {
     headway_record::plot::figures(runs, &Style::default())
@@ -48,7 +50,7 @@ fn small() -> SeriesTable {
 #[test]
 fn a_metric_with_samples_has_a_figure() {
     let series = small();
-    let figures = figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
+    let figures = figures(&[Run { label: "one", series: &series, interval: ALL }]).unwrap();
     assert_eq!(names(&figures), ["throughput", "queue", "cwnd"]);
     let throughput = &figures[0];
     for text in ["Throughput (Mb/s)", "Time (s)", "Throughput of each flow: one", "ftp", "voice"] {
@@ -63,15 +65,16 @@ fn a_metric_with_samples_has_a_figure() {
 
 /// One flow from 0 to 100 s, measured from 60 s: 900 kb/s before, 100 kb/s after.
 #[test]
-fn the_axis_starts_at_the_measured_interval() {
+fn the_axis_has_the_drawn_interval() {
     let samples: Vec<_> = (0..=100)
         .map(|s: u64| ("ftp", metric::THROUGHPUT, s * 1_000_000_000, if s < 60 { 9e5 } else { 1e5 }))
         .collect();
     let series = table(&samples);
-    let ticks = |from: f64| -> Vec<u32> {
-        let figures = figures(&[Run { label: "one", series: &series, from }]).unwrap();
+    let ticks_between = |from: f64, to: f64| -> Vec<u32> {
+        let figures = figures(&[Run { label: "one", series: &series, interval: Interval { from, to } }]).unwrap();
         figures[0].svg.lines().filter_map(|line| line.parse().ok()).collect()
     };
+    let ticks = |from: f64| ticks_between(from, f64::INFINITY);
     assert!([0, 10, 60, 100, 800].iter().all(|tick| ticks(0.0).contains(tick)), "{:?}", ticks(0.0));
     let measured = ticks(60.0);
     assert!(measured.contains(&60) && measured.contains(&100), "{measured:?}");
@@ -79,20 +82,28 @@ fn the_axis_starts_at_the_measured_interval() {
         [0, 10, 50, 800].iter().filter(|tick| measured.contains(tick)).eq([&0]),
         "only 0 kb/s remains: {measured:?}"
     );
-    assert_eq!(figures(&[Run { label: "one", series: &series, from: 101.0 }]).unwrap(), []);
+    let part = ticks_between(20.0, 40.0);
+    assert!([20, 40, 800].iter().all(|tick| part.contains(tick)), "{part:?}");
+    assert!([10, 50, 60, 100].iter().all(|tick| !part.contains(tick)), "{part:?}");
+    assert_eq!(
+        figures(&[Run { label: "one", series: &series, interval: Interval { from: 101.0, to: f64::INFINITY } }])
+            .unwrap(),
+        []
+    );
 }
 
 #[test]
 fn runs_without_samples_have_no_figures() {
     assert_eq!(figures(&[]).unwrap(), []);
     let empty = SeriesTable::default();
-    assert_eq!(figures(&[Run { label: "empty", series: &empty, from: 0.0 }]).unwrap(), []);
+    assert_eq!(figures(&[Run { label: "empty", series: &empty, interval: ALL }]).unwrap(), []);
 }
 
 #[test]
 fn runs_share_a_figure_and_labels_are_escaped() {
     let series = small();
-    let runs = [Run { label: "a<b", series: &series, from: 0.0 }, Run { label: "c&d", series: &series, from: 0.0 }];
+    let runs =
+        [Run { label: "a<b", series: &series, interval: ALL }, Run { label: "c&d", series: &series, interval: ALL }];
     let figures = figures(&runs).unwrap();
     for label in ["a&lt;b: ftp", "a&lt;b: voice", "c&amp;d: ftp", "c&amp;d: voice"] {
         assert!(figures[0].svg.contains(label), "{label}");
@@ -111,7 +122,7 @@ fn fifty_flows_are_one_band() {
         })
         .collect();
     let series = table(&samples);
-    let figures = figures(&[Run { label: "many", series: &series, from: 0.0 }]).unwrap();
+    let figures = figures(&[Run { label: "many", series: &series, interval: ALL }]).unwrap();
     assert_eq!(names(&figures), ["loss"]);
     assert!(figures[0].svg.contains("ftp (mean of 50)"));
     assert_eq!(occurrences(&figures[0], "<polygon"), 1);
@@ -122,7 +133,7 @@ fn the_size_of_a_figure_does_not_grow_with_the_run() {
     let samples: Vec<(&str, &str, u64, f64)> =
         (0..200_000u64).map(|step| ("ftp", metric::CWND, step * 100_000_000, (step * 7919 % 101) as f64)).collect();
     let series = table(&samples);
-    let figures = figures(&[Run { label: "long", series: &series, from: 0.0 }]).unwrap();
+    let figures = figures(&[Run { label: "long", series: &series, interval: ALL }]).unwrap();
     assert!(figures[0].svg.len() < 60_000, "{}", figures[0].svg.len());
 }
 
@@ -130,7 +141,7 @@ fn the_size_of_a_figure_does_not_grow_with_the_run() {
 #[test]
 fn a_png_has_the_given_scale_and_is_not_blank() {
     let series = small();
-    let figures = figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
+    let figures = figures(&[Run { label: "one", series: &series, interval: ALL }]).unwrap();
     let size = |png: &[u8]| -> (u32, u32) {
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
         let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
@@ -234,7 +245,7 @@ fn each_category_is_labeled_once() {
 #[test]
 fn equal_samples_give_equal_figures() {
     let series = small();
-    let draw = || figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
+    let draw = || figures(&[Run { label: "one", series: &series, interval: ALL }]).unwrap();
     assert_eq!(draw(), draw());
 }
 
@@ -259,7 +270,7 @@ proptest! {
         let styles = [LineStyle::Claimed, LineStyle::Reference, LineStyle::Measured];
         let with_label = Chart { title: label.clone(), ..chart(&styles, values.collect()) };
         with_label.draw().unwrap().to_png(0.1).unwrap();
-        for figure in figures(&[Run { label: &label, series: &series, from: 0.0 }, Run { label: "b", series: &series, from: 0.0 }]).unwrap() {
+        for figure in figures(&[Run { label: &label, series: &series, interval: ALL }, Run { label: "b", series: &series, interval: ALL }]).unwrap() {
             prop_assert!(figure.svg.len() < 1_000_000);
             figure.to_png(0.1).unwrap();
         }

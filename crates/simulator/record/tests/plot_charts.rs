@@ -1,19 +1,17 @@
 //! Charts of samples over a parameter and of delays: values read from their axes, any style and any numbers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod reading;
-
+use crate::reading::{Element, Panel, Points, number};
 use headway_record::plot::{
     Chart, ChartBox, ChartLine, ChartPoint, Figure, Group, GroupPoint, LegendPlace, LineStyle, Run, RunDelays, Style,
     Sweep, XAxis, YAxis, delay_chart, figures, frame_chart,
 };
 use headway_record::{
-    Distribution, Distributions, FlowDistributions, FlowLabel, FlowMeter, FlowPacket, Measured, SeriesNames,
+    Distribution, Distributions, FlowDistributions, FlowLabel, FlowMeter, FlowPacket, Interval, Measured, SeriesNames,
     SeriesTable, WrittenFrame, metric,
 };
 use headway_units::{Duration, Instant, MediaKind};
 use proptest::prelude::*;
-use reading::{Element, Panel, Points, number};
 
 const BLUE: &str = "#0072B2";
 const VERMILION: &str = "#D55E00";
@@ -247,7 +245,10 @@ fn legend_labels_of_series_contain_only_differences() {
         SeriesTable::from_ipc(&bytes).unwrap()
     };
     let draw = |runs: &[(&str, &SeriesTable)]| {
-        let runs: Vec<_> = runs.iter().map(|(label, series)| Run { label, series, from: 0.0 }).collect();
+        let runs: Vec<_> = runs
+            .iter()
+            .map(|(label, series)| Run { label, series, interval: Interval { from: 0.0, to: f64::INFINITY } })
+            .collect();
         texts(&figures(&runs, &Style::default()).unwrap()[0])
     };
     let (one, two) = (table(&["ftp"]), table(&["ftp", "call"]));

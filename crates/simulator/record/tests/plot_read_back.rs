@@ -1,12 +1,10 @@
 //! Values read from figures by the labels of their axes, compared with the samples.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod reading;
-
+use crate::reading::{Element, Panel, Points, lines, number};
 use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, Style, XAxis, YAxis, figures};
-use headway_record::{SeriesNames, SeriesTable, metric};
+use headway_record::{Interval, SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
-use reading::{Element, Panel, Points, lines, number};
 
 /// `(entity, metric, [(seconds, value)])`.
 fn table(series: &[(String, &str, Points)]) -> SeriesTable {
@@ -24,7 +22,11 @@ fn table(series: &[(String, &str, Points)]) -> SeriesTable {
 }
 
 fn draw(series: &[(String, &str, Points)]) -> Vec<Figure> {
-    figures(&[Run { label: "run", series: &table(series), from: 0.0 }], &Style::default()).unwrap()
+    figures(
+        &[Run { label: "run", series: &table(series), interval: Interval { from: 0.0, to: f64::INFINITY } }],
+        &Style::default(),
+    )
+    .unwrap()
 }
 
 fn times(points: &[(f64, f64)], factor: f64) -> Points {
@@ -59,6 +61,74 @@ fn lines_show_the_samples() {
         panel.assert_shows(&found[0], &times(&one, 1.0 / divisor), name);
         panel.assert_shows(&found[1], &times(&other, 1.0 / divisor), name);
     }
+}
+
+/// Each flow has a panel with a line for each of its rates. A flow without a sending rate, such as that of a record of an
+/// earlier version, has none.
+#[test]
+fn the_rates_of_a_flow_share_a_panel() {
+    let of = |factor: f64| times(&SHAPE, factor);
+    let drawn = draw(&[
+        ("video".into(), metric::ALLOWED_RATE, of(4e5)),
+        ("video".into(), metric::SENDING_RATE, of(3e5)),
+        ("video".into(), metric::ENCODER_RATE, of(2e5)),
+        ("data".into(), metric::SENDING_RATE, of(1e6)),
+        ("data".into(), metric::ALLOWED_RATE, of(1.5e6)),
+        ("old".into(), metric::ALLOWED_RATE, of(1e5)),
+    ]);
+    let figure = drawn.iter().find(|figure| figure.name == "rates").unwrap();
+    let elements = Element::all(&figure.svg);
+    let panels = Panel::all(&elements, number, number);
+    let [video, data] = &panels[..] else { panic!("{} panels", panels.len()) };
+    for (panel, factors) in [(video, &[0.3, 0.4, 0.2][..]), (data, &[1.0, 1.5])] {
+        let found = lines(&elements, panel);
+        assert_eq!(found.len(), factors.len());
+        found.iter().zip(factors).for_each(|(line, factor)| panel.assert_shows(line, &of(*factor), "a rate"));
+    }
+    let texts: Vec<&str> = elements.iter().filter(|e| e.is("text")).map(|e| e.text).collect();
+    for expected in ["video", "data", "sending rate", "allowed rate", "encoder rate", "Rate (Mb/s)"] {
+        assert!(texts.contains(&expected), "{expected}: {texts:?}");
+    }
+    assert!(!texts.contains(&"old"), "{texts:?}");
+}
+
+/// A mean rate over the short last interval of a run is that of a few packets.
+#[test]
+fn a_sending_rate_over_a_short_interval_is_not_drawn() {
+    let samples = |last: f64| -> Points { (1..=5).map(|n| (f64::from(n), 2e6)).chain([(last, 9e6)]).collect() };
+    for (last, count) in [(5.2, 5), (6.0, 6)] {
+        let drawn = draw(&[("f".into(), metric::SENDING_RATE, samples(last))]);
+        let elements = Element::all(&drawn[0].svg);
+        let panel = &Panel::all(&elements, number, number)[0];
+        assert_eq!(lines(&elements, panel)[0].len(), count, "until {last} s");
+    }
+}
+
+/// Six flows of two names have a panel for each name, with the mean of each rate. Of five names, the four fastest have a
+/// panel.
+#[test]
+fn many_flows_share_a_panel_of_rates() {
+    let flow = |name: String, rate: f64| {
+        [(name.clone(), metric::SENDING_RATE, rate), (name, metric::ALLOWED_RATE, 2.0 * rate)]
+            .map(|(name, metric, rate)| (name, metric, vec![(1.0, rate), (2.0, rate)]))
+    };
+    let figure = |flows: Vec<(String, f64)>| {
+        let all: Vec<_> = flows.into_iter().flat_map(|(name, rate)| flow(name, rate)).collect();
+        draw(&all).into_iter().find(|figure| figure.name == "rates").unwrap()
+    };
+    let named = (1..=5).map(|n| (format!("tfrc-{n}"), f64::from(n) * 1e6)).chain([("call".into(), 2e6)]);
+    let drawn = figure(named.collect());
+    let elements = Element::all(&drawn.svg);
+    let panels = Panel::all(&elements, number, number);
+    assert_eq!(panels.len(), 2);
+    let found = lines(&elements, &panels[0]);
+    panels[0].assert_shows(&found[0], &[(1.0, 3.0), (2.0, 3.0)], "mean of 1 to 5 Mb/s");
+    panels[0].assert_shows(&found[1], &[(1.0, 6.0), (2.0, 6.0)], "mean of 2 to 10 Mb/s");
+    let drawn = figure(["a", "b", "c", "d", "e"].into_iter().zip(2..).map(|(n, r)| (n.into(), f64::from(r))).collect());
+    let elements = Element::all(&drawn.svg);
+    let texts: Vec<&str> = elements.iter().filter(|e| e.is("text")).map(|e| e.text).collect();
+    assert!(texts.iter().any(|text| text.contains("the 4 fastest of 5")), "{texts:?}");
+    assert!(!texts.contains(&"a") && texts.contains(&"e"), "{texts:?}");
 }
 
 /// Twelve flows: at each time the minimum, the maximum and the mean of the flows with a sample.

@@ -1,9 +1,7 @@
 //! Writing and reading `series.arrow`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{bytes, small};
+use crate::common::{bytes, small};
 use headway_record::{SeriesError, SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 use proptest::prelude::*;

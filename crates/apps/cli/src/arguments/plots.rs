@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use headway_record::plot::SweepChart;
+use headway_units::Duration;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -26,6 +27,13 @@ pub(crate) struct PlotOptions {
     pub(crate) over: Option<String>,
     #[command(flatten)]
     pub(crate) of_sweep: OverOptions,
+    /// Draw the simulated time from here on, such as 5s, of time series, --kind drops and --kind sequence [default: from
+    /// `measure_from` of the scenario].
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<Duration>,
+    /// Draw the simulated time up to here, as --from [default: the end of the run].
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<Duration>,
     /// Draw the complementary distribution, the share of delays above each value, on a logarithmic vertical axis.
     /// Requires --kind delay-cdf or frames.
     #[arg(long)]
@@ -207,6 +215,11 @@ pub(crate) enum PlotKind {
     /// Share of the media frames that arrive completely within a time after the sender wrote them, as a curve over that
     /// time; needs records with `[record] distributions = true`.
     Frames,
+    /// Number of dropped packets over time, by cause and flow.
+    Drops,
+    /// Sequence numbers of the packets of each flow over time, with marks where they are sent, received, acknowledged and
+    /// dropped; needs one record of `headway run --trace packets`.
+    Sequence,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -16,50 +16,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The media type of Prometheus' text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Current text of the metrics, and the current rate for an encoder.
+/// Current text of the metrics.
 pub(super) struct Metrics {
     text: Arc<Mutex<String>>,
-    rate: CurrentRate,
 }
 
-/// Current rate for an encoder: `None` if the command has no encoder, `Some(None)` if the rate is not known yet.
+/// Current rate for an encoder; `None` if it is not known yet.
 #[derive(Clone, Default)]
-pub(super) struct CurrentRate(Arc<Mutex<Option<Option<Rate>>>>);
+pub(super) struct CurrentRate(Arc<Mutex<Option<Rate>>>);
 
 impl CurrentRate {
     pub(super) fn set(&self, rate: Option<Rate>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(rate);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = rate;
     }
 
-    fn json(&self) -> Option<String> {
-        let rate = (*self.0.lock().unwrap_or_else(PoisonError::into_inner))?;
-        Some(serde_json::json!({ "encoder_rate_bps": rate.map(Rate::bits_per_second) }).to_string())
+    fn json(&self) -> String {
+        let rate = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        serde_json::json!({ "encoder_rate_bps": rate.map(Rate::bits_per_second) }).to_string()
     }
 }
 
 impl Metrics {
-    /// Starts the server.
-    pub(super) fn new(at: &str, console: &Console) -> Result<Self, Failure> {
+    /// Starts the server. `rate`: that for the encoder, if the command has one.
+    pub(super) fn new(at: &str, rate: Option<CurrentRate>, console: &Console) -> Result<Self, Failure> {
         let server = Server::bind(address(at)?)?;
         let bound = server.address();
         console.note(&format!("metrics at http://{bound}/metrics"));
         console.line(&serde_json::json!({ "metrics": bound }))?;
         let text = Arc::new(Mutex::new(String::new()));
-        let (current, rate) = (Arc::clone(&text), CurrentRate::default());
-        let current_rate = rate.clone();
+        let current = Arc::clone(&text);
         let hosts = Hosts::of(bound);
-        let site = move |head: Head| Reply::Last(answer(&head, &hosts, &current, &current_rate));
+        let site = move |head: Head| Reply::Last(answer(&head, &hosts, &current, rate.as_ref()));
         spawn(move || server.serve(site, || false))?;
-        Ok(Self { text, rate })
+        Ok(Self { text })
     }
 
     /// Replaces the text.
     pub(super) fn set(&self, text: String) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
-    }
-
-    pub(super) fn rate(&self) -> CurrentRate {
-        self.rate.clone()
     }
 }
 
@@ -85,7 +79,7 @@ impl Page {
     }
 }
 
-fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>, rate: &CurrentRate) -> Answer {
+fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>, rate: Option<&CurrentRate>) -> Answer {
     if !hosts.match_request(head) {
         return Answer::foreign_host();
     }
@@ -94,9 +88,9 @@ fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>, rate: &CurrentRate) 
     }
     match head.uri.path() {
         "/metrics" | "/" => Answer::text(FORMAT, text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        "/rate" => rate.json().map_or_else(
+        "/rate" => rate.map_or_else(
             || Answer::message(StatusCode::NOT_FOUND, "this command has no encoder, and so no rate of one"),
-            |json| Answer::text("application/json", json),
+            |rate| Answer::text("application/json", rate.json()),
         ),
         _ => Answer::message(StatusCode::NOT_FOUND, "not found; metrics are at /metrics, the rate at /rate"),
     }

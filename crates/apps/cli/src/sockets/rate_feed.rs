@@ -11,29 +11,24 @@ use std::io::{self, ErrorKind, Write};
 
 pub(super) struct RateFeed {
     lines: Option<(u32, Lines<File>)>,
-    current: Option<CurrentRate>,
+    current: CurrentRate,
 }
 
 impl RateFeed {
-    /// `current`: the rate that the server of metrics returns, if there is one.
-    pub(super) fn new(args: RateOptions, current: Option<CurrentRate>) -> Result<Self, Failure> {
+    /// `current`: the rate that the server of metrics returns.
+    pub(super) fn new(args: RateOptions, current: CurrentRate) -> Result<Self, Failure> {
         let open = |number| {
             let failed = |error: io::Error| {
                 Failure::Sockets(format!("--rate-fd {number}: {error}; expected the number of an open pipe or file"))
             };
             open(number).map(|file| (number, Lines::new(file))).map_err(failed)
         };
-        if let Some(current) = &current {
-            current.set(None);
-        }
         Ok(Self { lines: args.rate_fd.map(open).transpose()?, current })
     }
 
     /// Reports the current rate. Call it often: a line for which there is no room is written by a later call.
     pub(super) fn update(&mut self, rate: Option<Rate>, console: &Console) {
-        if let Some(current) = &self.current {
-            current.set(rate);
-        }
+        self.current.set(rate);
         let (Some((number, lines)), Some(rate)) = (&mut self.lines, rate) else { return };
         if let Err(error) = lines.update(rate) {
             console.warn(&format!("warning: --rate-fd {number}: {error}; the rate is no longer written"));

@@ -57,7 +57,7 @@ pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
     interrupt::listen();
     let console = Console::of_endpoint(&args.endpoint, &options, sink.uses_stdout())?;
     let at = server.local_addr();
-    let watch = Watch::new(&args.watch, &["recv"], NO_SEED, &console)?;
+    let watch = Watch::new(&args.watch, None, &["recv"], NO_SEED, &console)?;
     console.listening(at, &options, "headway send")?;
     let (sender, messages) = channel();
     let accept_sender = sender.clone();

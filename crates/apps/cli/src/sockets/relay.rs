@@ -8,6 +8,7 @@ use super::delays::DelayMeter;
 use super::endpoint::{address, check_methods, check_not_own, destination, spawn};
 use super::framing::MAX_LENGTH;
 use super::line::{Line, Outcome, Supply};
+use super::metrics::CurrentRate;
 use super::rate_feed::RateFeed;
 use super::receiving::{Meter, Received, Receiving, ReverseFlow, ReverseReport};
 use super::recv::{failed_handshake, listen, name};
@@ -96,8 +97,9 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
             "{option} supports a single connection; set --once, or use {option} at the relay that connects"
         )));
     }
-    let mut watch = Watch::new(&args.watch, &[NAME, REVERSE], NO_SEED, &console)?;
-    let feed = Mutex::new(RateFeed::new(args.rate, watch.rate())?);
+    let rate = CurrentRate::default();
+    let mut watch = Watch::new(&args.watch, Some(&rate), &[NAME, REVERSE], NO_SEED, &console)?;
+    let feed = Mutex::new(RateFeed::new(args.rate, rate)?);
     let (defaults, delays, line, strays) = (args.media, args.delays, Mutex::default(), Mutex::default());
     let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays, feed });
     let kind = args.endpoint.controller();

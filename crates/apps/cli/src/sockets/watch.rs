@@ -32,8 +32,14 @@ pub(super) struct Watch {
 
 impl Watch {
     /// `flows`: names of the flows.
-    pub(super) fn new(args: &WatchOptions, flows: &[&str], seed: u64, console: &Console) -> Result<Self, Failure> {
-        let metrics = args.metrics.as_deref().map(|at| Metrics::new(at, console)).transpose()?;
+    pub(super) fn new(
+        args: &WatchOptions,
+        rate: Option<&CurrentRate>,
+        flows: &[&str],
+        seed: u64,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        let metrics = args.metrics.as_deref().map(|at| Metrics::new(at, rate.cloned(), console)).transpose()?;
         let failed = |error| Failure::Sockets(format!("--view: cannot create a temporary folder: {error}"));
         let temporary = args.view.is_some() && args.record.is_none();
         let temporary = temporary.then(|| tempfile::tempdir().map_err(failed)).transpose()?;
@@ -51,11 +57,6 @@ impl Watch {
             console.line(&serde_json::json!({ "view": view.address() }))?;
         }
         Ok(Self { metrics, _view: view, recording, _folder: temporary })
-    }
-
-    /// Returns the rate that the server of metrics returns, if there is one.
-    pub(super) fn rate(&self) -> Option<CurrentRate> {
-        self.metrics.as_ref().map(Metrics::rate)
     }
 
     /// Returns whether a record is written.

@@ -34,7 +34,8 @@ pub(super) fn plain(records: &Records) -> Result<String, Failure> {
             all.push((record.label.clone(), read(record.folder())?));
         }
     }
-    let runs: Vec<_> = all.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
+    let runs: Vec<_> =
+        all.iter().map(|(label, (series, interval))| Run { label, series, interval: *interval }).collect();
     let drawn = figures(&runs, &Style::default()).map_err(|error| Failure::Plot(error.to_string()))?;
     drawn.iter().for_each(|figure| page.push_str(&figure.svg));
     page.push_str("</html>\n");

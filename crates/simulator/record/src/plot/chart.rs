@@ -104,7 +104,7 @@ impl LineStyle {
     }
 }
 
-type Plot<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<AxisScale, AxisScale>>;
+pub(super) type Plot<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<AxisScale, AxisScale>>;
 
 /// The layout of a chart: points in coordinates, in the order of drawing.
 struct Layout<'a> {
@@ -369,7 +369,7 @@ impl NameRows {
 }
 
 /// Returns a conversion from coordinates to units of the area that contains the plot.
-fn to_area(area: &Area<'_>, plot: &Plot<'_, '_>) -> impl Fn(f64, f64) -> (i32, i32) {
+pub(super) fn to_area(area: &Area<'_>, plot: &Plot<'_, '_>) -> impl Fn(f64, f64) -> (i32, i32) {
     let (left, top) = area.get_base_pixel();
     move |x, y| {
         let (at_x, at_y) = plot.backend_coord(&(x, y));

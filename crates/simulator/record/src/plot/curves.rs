@@ -17,11 +17,27 @@ pub(super) struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-/// A line or band of a panel.
+/// A line, band or set of marks of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Trace {
-    Line { label: String, points: Vec<(f64, f64)>, pale: bool },
-    Band { label: String, mean: Vec<(f64, f64)>, low: Vec<(f64, f64)>, high: Vec<(f64, f64)> },
+    Line {
+        label: String,
+        points: Vec<(f64, f64)>,
+        pale: bool,
+    },
+    Band {
+        label: String,
+        mean: Vec<(f64, f64)>,
+        low: Vec<(f64, f64)>,
+        high: Vec<(f64, f64)>,
+    },
+    /// Marks of a shape and a size in percent, without a line.
+    Marks {
+        label: String,
+        points: Vec<(f64, f64)>,
+        shape: usize,
+        percent: i32,
+    },
 }
 
 /// Labels of a curve, alone and in increasingly large groups.
@@ -65,7 +81,7 @@ impl Curve {
 impl Trace {
     pub(super) fn label(&self) -> &str {
         match self {
-            Self::Line { label, .. } | Self::Band { label, .. } => label,
+            Self::Line { label, .. } | Self::Band { label, .. } | Self::Marks { label, .. } => label,
         }
     }
 
@@ -76,7 +92,7 @@ impl Trace {
 
     pub(super) fn all_points(&self) -> impl Iterator<Item = &(f64, f64)> {
         match self {
-            Self::Line { points, .. } => points.iter().chain(&[]),
+            Self::Line { points, .. } | Self::Marks { points, .. } => points.iter().chain(&[]),
             Self::Band { low, high, .. } => low.iter().chain(high.as_slice()),
         }
     }

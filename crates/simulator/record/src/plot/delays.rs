@@ -4,7 +4,6 @@ use super::RunLabels;
 use super::axis::{XAxis, YAxis};
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
 use super::curves::{MAX_LINES, stem};
-use super::labels::Labels;
 use crate::figures::DISTRIBUTION_FIGURES;
 use crate::{Distribution, Distributions, axis_title};
 use headway_units::MediaKind;
@@ -93,7 +92,7 @@ fn chart(
 ) -> Option<Chart> {
     let first = found.first()?;
     let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
-    let run_labels = RunLabels { runs: Labels::of(&labels), over_seeds: Labels::without_seeds(&labels) };
+    let run_labels = RunLabels::of_labels(&labels);
     let many_kinds = found.iter().any(|found| found.kind != first.kind);
     let many_flows = found.iter().any(|found| found.flow != first.flow);
     let label = |found: &Found<'_>, flow: &str| {

@@ -1,6 +1,7 @@
 //! Figures of values over time: panels in a column, each with its part of the legend at the right.
 
 use super::axis::{AxisScale, Scale};
+use super::chart::to_area;
 use super::curves::{Trace, held, thinned};
 use super::frame::{
     AXIS, Area, BAND, COLORS, DrawError, Frame, GRID, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
@@ -29,7 +30,7 @@ impl Panel {
         self.title = style.named(&self.title);
         self.heading = style.named(&self.heading);
         for trace in &mut self.traces {
-            let (Trace::Line { label, .. } | Trace::Band { label, .. }) = trace;
+            let (Trace::Line { label, .. } | Trace::Band { label, .. } | Trace::Marks { label, .. }) = trace;
             *label = style.named(label);
         }
     }
@@ -96,15 +97,18 @@ fn draw_panel(
     is_last: bool,
 ) -> Result<(), DrawError> {
     let values = panel.traces.iter().flat_map(Trace::all_points).map(|point| point.1 / panel.scale);
-    let (low, high) = range(values.chain([0.0]));
+    let has_marks = panel.traces.iter().any(|trace| matches!(trace, Trace::Marks { .. }));
+    let (low, high) = range(values.chain((!has_marks).then_some(0.0)));
     let time_title_height = if is_last { TIME_TITLE_HEIGHT } else { 0 };
     let title = if frame.style.legend == LegendPlace::Right { "" } else { panel.title.as_str() };
     let title_height = if title.is_empty() { 0 } else { PANEL_TITLE };
     let (width, height) = area.dim_in_pixel();
     let (width, height) = (width as i32, height as i32);
     let x = AxisScale::numbers(Scale::Linear, from..to, frame.x_ticks(width));
-    // A margin of 6 % above the highest value.
-    let y = AxisScale::numbers(Scale::Linear, low..high + (high - low) * 0.06, frame.y_ticks(height));
+    // A margin of 6 % above the highest value, and below the lowest mark.
+    let margin = (high - low) * 0.06;
+    let low = if has_marks { low - margin } else { low };
+    let y = AxisScale::numbers(Scale::Linear, low..high + margin, frame.y_ticks(height));
     let y_labels = frame.y_labels_width(y.longest_label());
     let below = frame.px(X_LABELS_HEIGHT + time_title_height);
     let mut chart = ChartBuilder::on(area)
@@ -150,6 +154,14 @@ fn draw_panel(
         let points = match trace {
             Trace::Line { points, .. } => points,
             Trace::Band { mean, .. } => mean,
+            Trace::Marks { points, shape, percent, .. } => {
+                let to_area = to_area(area, &chart);
+                for (at, value) in points {
+                    let at = to_area(*at, value / panel.scale);
+                    marks::draw(area, *shape, at, marks::RADIUS * percent / 100, color)?;
+                }
+                continue;
+            }
         };
         let points = placed(points);
         if let [point] = points[..] {
@@ -197,6 +209,9 @@ fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
 
 fn swatch(trace: &Trace, color: RGBColor) -> super::legend::Swatch<'static> {
     let (style, is_band) = (line(trace, color), matches!(trace, Trace::Band { .. }));
+    if let Trace::Marks { shape, percent, .. } = *trace {
+        return Box::new(move |area, at| marks::draw(area, shape, at(12, 0), marks::RADIUS * percent / 100, color));
+    }
     Box::new(move |area, at| {
         if is_band {
             area.draw(&Rectangle::new([at(0, -7), at(24, 7)], color.mix(BAND).filled()))?;

@@ -28,10 +28,13 @@ pub(super) fn draw(
         let corners: Vec<_> = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
         area.draw(&Polygon::new(corners, color.filled()))
     };
+    // Smaller marks have thinner strokes, but not those of lines, which have dashes.
+    let width = ((LINE as i32 + 1) * radius / RADIUS).max(3) as u32;
+    let width = if width == LINE { LINE + 1 } else { width };
     let strokes = |ends: [[(i32, i32); 2]; 2]| {
         ends.iter().try_for_each(|line| {
             let ends: Vec<_> = line.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
-            area.draw(&PathElement::new(ends, color.stroke_width(LINE + 1)))
+            area.draw(&PathElement::new(ends, color.stroke_width(width)))
         })
     };
     // Narrower marks have corners further out, so that all marks look equally large.
@@ -47,7 +50,7 @@ pub(super) fn draw(
         6 => strokes([[(-tip, 0), (tip, 0)], [(0, -tip), (0, tip)]]),
         _ => {
             area.draw(&Circle::new((x, y), radius, WHITE.filled()))?;
-            area.draw(&Circle::new((x, y), radius, color.stroke_width(LINE)))
+            area.draw(&Circle::new((x, y), radius, color.stroke_width(width.min(LINE))))
         }
     }
 }

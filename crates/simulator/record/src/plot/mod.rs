@@ -12,6 +12,7 @@ mod chart;
 mod curves;
 mod delays;
 mod draw;
+mod drops;
 mod figure;
 mod font;
 mod frame;
@@ -23,6 +24,8 @@ mod marks;
 mod multiples;
 mod pdf;
 mod png;
+mod rates;
+mod sequence;
 mod style;
 mod svg;
 mod sweep;
@@ -32,15 +35,17 @@ pub use boxes::ChartBox;
 pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 pub use curves::{is_drawable, whole_intervals};
 pub use delays::{RunDelays, delay_chart, frame_chart};
+pub use drops::{RunEvents, drops_figure};
 pub use figure::{Figure, PlotError};
 pub use heat_map::HeatMap;
+pub use sequence::{SequenceError, sequence_figure};
 pub use style::{LegendPlace, Style};
 pub use svg::RenderError;
 pub use sweep::{Group, GroupPoint, Sweep, SweepChart};
 
 #[cfg(doc)]
 use crate::FIGURE_ENDINGS;
-use crate::{SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
+use crate::{Interval, SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
 use curves::{Curve, Grouping, Names, Trace};
 use draw::Panel;
 use headway_units::Instant;
@@ -55,18 +60,19 @@ pub struct Run<'a> {
     pub label: &'a str,
     /// Time series of the run.
     pub series: &'a SeriesTable,
-    /// Start of the measured interval of the run, in s. Earlier samples are not drawn, because the summary does not
+    /// Time to draw, such as the measured interval of the run. Other samples are not drawn, because the summary does not
     /// count them either.
-    pub from: f64,
+    pub interval: Interval,
 }
 
 impl<'a> Run<'a> {
     /// Returns all series with the samples to draw.
     fn series(&self) -> impl Iterator<Item = (&'a str, &'a str, &'a [(Instant, f64)])> {
-        let from = self.from;
+        let Interval { from, to } = self.interval;
         self.series.iter().map(move |(entity, metric, samples)| {
-            let first = samples.iter().position(|(at, _)| at.as_secs_f64() >= from).unwrap_or(samples.len());
-            (entity, metric, &samples[first..])
+            let first = samples.partition_point(|(at, _)| at.as_secs_f64() < from);
+            let end = samples.partition_point(|(at, _)| at.as_secs_f64() <= to);
+            (entity, metric, &samples[first.min(end)..end])
         })
     }
 }
@@ -76,7 +82,7 @@ impl<'a> Run<'a> {
 #[doc = include_str!("../../../../../docs/src/plots.md")]
 struct Book;
 
-/// Maximum number of links with a panel.
+/// Maximum number of links or flows with a panel.
 const MAX_PANELS: usize = 4;
 
 /// Draws each of the [`SERIES_FIGURES`] of whose metric these runs have samples. Legend labels contain the run if there
@@ -95,9 +101,10 @@ pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError
 /// [`PlotError::Draw`]; no input is known to cause it.
 pub fn series_figure(figure: &SeriesFigure, runs: &[Run<'_>], style: &Style) -> Result<Option<Figure>, PlotError> {
     let run_labels = RunLabels::of(runs);
-    match figure.of_links {
-        true => queue_figure(figure, &run_labels, runs, style),
-        false => flow_figure(figure, &run_labels, samples_of(figure, runs), style),
+    match figure.metrics {
+        _ if figure.of_links => queue_figure(figure, &run_labels, runs, style),
+        [_] => flow_figure(figure, &run_labels, samples_of(figure, runs), style),
+        _ => rates::figure(figure, &run_labels, &samples_of(figure, runs), style),
     }
 }
 
@@ -110,15 +117,21 @@ pub struct SeriesLines {
     pub lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// Returns the lines of one of [`SERIES_FIGURES`], without bands: one for each flow or link of each run.
+/// Returns the lines of one of [`SERIES_FIGURES`], without bands: one for each metric and each flow or link of each run.
 #[must_use]
 pub fn series_lines(figure: &SeriesFigure, runs: &[Run<'_>]) -> SeriesLines {
     let run_labels = RunLabels::of(runs);
     let found = samples_of(figure, runs);
     let many = found.iter().any(|of| Some(of.entity) != found.first().map(|first| first.entity));
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), None);
+    let several = figure.metrics.len() > 1;
     let line = |found: &Found<'_>| {
-        let names = run_labels.names(found.run, found.entity, many, found.entity, many);
+        let label = match (several, many) {
+            (false, _) => found.entity.to_owned(),
+            (true, false) => metric::label_of(found.metric),
+            (true, true) => format!("{}: {}", found.entity, metric::label_of(found.metric)),
+        };
+        let names = run_labels.names(found.run, &label, many || several, &label, many || several);
         let points = found.samples.iter().filter(|(_, value)| is_drawable(*value));
         (names.label, points.map(|(at, value)| (at.as_secs_f64(), value / scale)).collect())
     };
@@ -133,8 +146,11 @@ struct RunLabels {
 
 impl RunLabels {
     fn of(runs: &[Run<'_>]) -> Self {
-        let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
-        Self { runs: Labels::of(&labels), over_seeds: Labels::without_seeds(&labels) }
+        Self::of_labels(&runs.iter().map(|run| run.label).collect::<Vec<_>>())
+    }
+
+    fn of_labels(labels: &[&str]) -> Self {
+        Self { runs: Labels::of(labels), over_seeds: Labels::without_seeds(labels) }
     }
 
     /// Returns the label of a line: the run if there are several, and the entity if there are several or only one run.
@@ -207,28 +223,33 @@ impl Figure {
     }
 }
 
-/// The samples of a flow or a link of a run.
+/// The samples of a metric of a flow or a link of a run.
 struct Found<'a> {
     run: usize,
     entity: &'a str,
+    metric: &'a str,
     samples: &'a [(Instant, f64)],
 }
 
-/// Returns the samples of a figure of all flows, or of all links that had a queue, of all runs. Links, which are entities
-/// with a queue, also have throughput.
+/// Returns the samples of a figure of all flows with its first metric, or of all links that had a queue, of all runs.
+/// Links, which are entities with a queue, also have throughput.
 fn samples_of<'a>(figure: &SeriesFigure, runs: &[Run<'a>]) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     for (number, run) in runs.iter().enumerate() {
-        let links: BTreeSet<&str> =
-            run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
+        let with = |name: Option<&&str>| -> BTreeSet<&str> {
+            let has = run.series().filter(|(_, metric, _)| Some(metric) == name);
+            has.map(|(entity, ..)| entity).collect()
+        };
+        let (links, shown) = (with(Some(&metric::QUEUE)), with(figure.metrics.first()));
         for (entity, metric, samples) in run.series() {
-            let samples = if figure.metric == metric::THROUGHPUT { whole(samples) } else { samples };
-            let is_shown = |value: f64| is_drawable(value) && (!figure.of_links || value > 0.0);
-            if metric == figure.metric
-                && links.contains(entity) == figure.of_links
-                && samples.iter().any(|(_, value)| is_shown(*value))
-            {
-                found.push(Found { run: number, entity, samples });
+            let is_of_figure = figure.metrics.contains(&metric) && shown.contains(entity);
+            if !is_of_figure || links.contains(entity) != figure.of_links {
+                continue;
+            }
+            let samples = if metric::is_mean_rate(metric) { whole(samples) } else { samples };
+            let is_drawn = |value: f64| is_drawable(value) && (!figure.of_links || value > 0.0);
+            if samples.iter().any(|(_, value)| is_drawn(*value)) {
+                found.push(Found { run: number, entity, metric, samples });
             }
         }
     }

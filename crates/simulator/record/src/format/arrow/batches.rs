@@ -1,8 +1,9 @@
 //! The tables of a record as Arrow arrays in memory.
 
+use super::compressed::DecodedColumn;
 use super::metadata::{Column, ColumnType};
 use crate::format::events::EventsError;
-use crate::format::events::read::{EventColumn, EventFile};
+use crate::format::events::read::EventFile;
 use crate::format::series::ipc::File;
 use crate::format::series::{COLUMNS, SeriesError};
 use arrow_array::types::{ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type};
@@ -99,7 +100,7 @@ pub fn event_batches(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), Even
     Ok((schema, batches))
 }
 
-fn array(column: EventColumn, rows: usize, names: Option<&ArrayRef>) -> Option<ArrayRef> {
+fn array(column: DecodedColumn, rows: usize, names: Option<&ArrayRef>) -> Option<ArrayRef> {
     let validity = column.validity.map(|bits| NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows)));
     let values = column.values;
     Some(match column.holds {

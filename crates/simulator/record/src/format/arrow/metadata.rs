@@ -189,7 +189,7 @@ impl BatchHeader<'_> {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Footer<'a> {
     bytes: &'a [u8],
     footer: format::FooterRef<'a>,

@@ -10,7 +10,7 @@ mod row;
 mod table;
 
 pub use log::{EventLog, EventNames};
-pub use row::{Event, EventCause, EventKind};
+pub use row::{Event, EventCause, EventKind, FEEDBACK};
 pub use table::{EventRow, EventTable};
 
 /// Maximum number of rows of each kind of event in `events.arrow`, 262144; later events of the kind are omitted.

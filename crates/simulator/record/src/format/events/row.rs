@@ -2,6 +2,9 @@
 
 use headway_units::{DropCause, Duration, Instant, SendDrop};
 
+/// Kind of acknowledgements and reports, which have no kind of media.
+pub const FEEDBACK: &str = "feedback";
+
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
@@ -57,7 +60,7 @@ impl EventCause {
     }
 
     /// Returns the names of all causes in the file.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
         DropCause::ALL.into_iter().map(DropCause::name).chain(SendDrop::ALL.into_iter().map(SendDrop::name))
     }
 }

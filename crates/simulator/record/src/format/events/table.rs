@@ -2,7 +2,7 @@
 
 use super::log::Names;
 use super::read::{DICTIONARIES, EventBatch, EventFile};
-use super::{EventKind, EventsError};
+use super::{EventKind, EventsError, FEEDBACK};
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
@@ -67,6 +67,12 @@ impl EventRow<'_> {
     #[must_use]
     pub fn is(&self, kind: EventKind) -> bool {
         self.event == kind.name()
+    }
+
+    /// Returns whether the packet is an acknowledgement or a report.
+    #[must_use]
+    pub fn is_feedback(&self) -> bool {
+        self.kind == Some(FEEDBACK)
     }
 }
 

@@ -13,6 +13,13 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    pub(super) const ALL: [Self; 4] = [
+        Self { wide_links: false, wide_flows: false },
+        Self { wide_links: false, wide_flows: true },
+        Self { wide_links: true, wide_flows: false },
+        Self { wide_links: true, wide_flows: true },
+    ];
+
     pub(super) fn of(links: usize, flows: usize) -> Self {
         let [wide_links, wide_flows] = [links, flows].map(|count| count > 1 << 16);
         Self { wide_links, wide_flows }

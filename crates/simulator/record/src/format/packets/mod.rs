@@ -10,14 +10,29 @@ mod by_link;
 mod index;
 mod row;
 mod rows;
+mod table;
 
 pub use index::PacketIndex;
 pub use row::{Hop, HopLink, TraversalOutcome};
 pub use rows::{HopId, PacketNames, PacketRows};
+pub use table::{LinkEnds, PacketRow, PacketTable};
 
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
-/// Error while writing `packets.arrow`.
+/// Error while writing or reading `packets.arrow`.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write packets.arrow: {0}")]
-pub struct PacketsError(#[from] std::io::Error);
+pub enum PacketsError {
+    /// Writing failed.
+    #[error("cannot write packets.arrow: {0}")]
+    Write(#[from] std::io::Error),
+    /// The bytes are not a complete `packets.arrow`.
+    #[error("not a valid packets.arrow (an Arrow IPC file): {reason}")]
+    Damaged {
+        /// Reason, such as a missing column.
+        reason: &'static str,
+    },
+}
+
+fn damaged(reason: &'static str) -> PacketsError {
+    PacketsError::Damaged { reason }
+}

@@ -74,6 +74,16 @@ impl TraversalOutcome {
         }
     }
 
+    /// Returns the outcome with this code; `None` if there is none.
+    pub(super) fn of_code(code: u64) -> Option<Self> {
+        const IN_FLIGHT: usize = TraversalOutcome::COUNT - 1;
+        match usize::try_from(code).ok()? {
+            0 => Some(Self::Delivered),
+            IN_FLIGHT => Some(Self::InFlight),
+            code => DropCause::ALL.get(code - 1).copied().map(Self::Dropped),
+        }
+    }
+
     /// Returns the names of all outcomes in the order of their codes.
     #[must_use]
     pub fn names() -> [&'static str; Self::COUNT] {

@@ -16,7 +16,7 @@ use std::io;
 const MAX_WAITING: usize = 16;
 
 /// Version of the file's layout, written in its metadata.
-const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 2;
 
 /// Identifier of the row of a packet at a link, returned by [`PacketRows::offered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -43,7 +43,7 @@ impl SeriesTable {
         Self::read(bytes, |_| true)
     }
 
-    /// Reads only the samples of these metrics.
+    /// Reads only the samples of these metrics. The entities of others are not checked.
     ///
     /// # Errors
     /// The errors of [`from_ipc`](Self::from_ipc).
@@ -84,10 +84,11 @@ impl SeriesTable {
         let mut next = 0;
         for batch in file.batches()? {
             for (time, entity, metric, value) in batch?.iter() {
-                let (entity, (metric, is_wanted)) = (entities.get(entity, "entity")?.0, metrics.get(metric, "metric")?);
+                let (metric, is_wanted) = metrics.get(metric, "metric")?;
                 if !is_wanted {
                     continue;
                 }
+                let (entity, _) = entities.get(entity, "entity")?;
                 // Files usually have the same order of series at each time.
                 let index = match self.series.get_index(next) {
                     Some((key, _)) if *key == (entity, metric) => next,
