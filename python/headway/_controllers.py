@@ -96,7 +96,8 @@ class SenderHalf:
     def poll_timeout(self) -> int | None:
         """Returns when `handle_timeout` must be called, or None for no timeout.
 
-        This timeout is separate from the send time that `poll_send` returns.
+        After that call it returns a later time or None. This timeout is separate from the send time
+        that `poll_send` returns.
         """
         return None
 
@@ -142,7 +143,10 @@ class ReceiverHalf:
         """Called at the time that `poll_timeout` returned."""
 
     def poll_timeout(self) -> int | None:
-        """Returns when `handle_timeout` must be called, or None for no timeout."""
+        """Returns when `handle_timeout` must be called, or None for no timeout.
+
+        After that call it returns a later time or None.
+        """
         return None
 
 

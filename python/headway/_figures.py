@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._record import Record
 
 FIGURES = tuple(_native.figure_names_of_records())
-"""Names of all figures of a record: metrics over time, and distributions of delays."""
+"""Names of all figures of a record: metrics over time, distributions of delays, drops and packets."""
 
 _PX_PER_MM = 96 / 25.4
 
@@ -142,7 +142,8 @@ def plot(
         if not lines:
             raise missing
         for label, times, values in lines:
-            ax.plot(times, values, label=label)
+            # A queue keeps its length until the next sample.
+            ax.plot(times, values, label=label, drawstyle="steps-post" if figure == "queue" else "default")
         ax.set_xlabel("Time (s)")
         ax.set_ylabel(axis_label)
         ax.set_ylim(bottom=0)

@@ -1,6 +1,6 @@
 """Types of the extension module in Rust; see `crates/apps/python`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
@@ -41,12 +41,16 @@ __all__ = [
     "lines",
     "listen",
     "schema",
+    "toml_document",
+    "toml_value",
 ]
 
 CODE: Final[str]
 VERSION: Final[str]
 
 def schema() -> str: ...
+def toml_document(table: Mapping[str, object]) -> str: ...
+def toml_value(value: object) -> str: ...
 def choices(name: str, known: list[str]) -> str: ...
 def figure_names_of_records() -> list[str]: ...
 def draw(records: list[tuple[str, Record]], name: str, look: dict[str, object]) -> Figure | None: ...

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
-    from ._toml import Value
+    Value: TypeAlias = str | bool | int | float | Sequence["Value"] | Mapping[str, "Value"]
+    """Value of a key in a scenario: a string with a unit ("2Mbps"), number, bool, list or table."""
 
     Options: TypeAlias = str | Mapping[str, Value]
     Times: TypeAlias = str | Sequence[str] | Mapping[str, Value]

@@ -14,14 +14,13 @@ from ._errors import Problem, RunError, ScenarioError
 from ._names import Checked, unknown
 from ._record import Record
 from ._table import counted
-from ._toml import document, inline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ._controllers import Controller
+    from ._parts import Value
     from ._queues import SendQueue
-    from ._toml import Value
 
     Progress = Callable[[float, float, int], object]
 
@@ -84,7 +83,7 @@ class Scenario(Checked):
             table[key] = list(parts)
         # Empty lists are omitted, except links and flows, which are required.
         table = {key: value for key, value in table.items() if value or key in ("link", "flow")}
-        self._inner = _native.Scenario("scenario", document(table), [], folder, {})
+        self._inner = _native.Scenario("scenario", _native.toml_document(table), [], folder, {})
 
     @classmethod
     def _of(cls, native: _native.Scenario) -> Scenario:
@@ -115,7 +114,7 @@ class Scenario(Checked):
 
         Line numbers in errors refer to the generated TOML text.
         """
-        return cls.from_toml(document(table), name=name, folder=folder)
+        return cls.from_toml(_native.toml_document(table), name=name, folder=folder)
 
     @overload
     def set(self, key: str, value: Value, /) -> Scenario: ...
@@ -137,7 +136,7 @@ class Scenario(Checked):
             raise TypeError("set() needs a value; it cannot remove a key")
         else:
             new = {key: value}
-        sets = {_checked(key): inline(value) for key, value in new.items()}
+        sets = {_checked(key): _native.toml_value(value) for key, value in new.items()}
         try:
             return self._with(sets)
         except ScenarioError as error:
@@ -170,7 +169,7 @@ class Scenario(Checked):
             return 0
 
         before = problems(sets[key])
-        texts = [inline(f"{Decimal(sets[key]):f}{unit}") for unit in ("bps", "s", "B", "packets")]
+        texts = [_native.toml_value(f"{Decimal(sets[key]):f}{unit}") for unit in ("bps", "s", "B", "packets")]
         accepted = [text for text in texts if problems(text) < before]
         return accepted[0] if len(accepted) == 1 else sets[key]
 

@@ -15,7 +15,6 @@ from ._algorithms import Algorithms
 from ._figures import Figure, look
 from ._names import unknown
 from ._table import Table, counted
-from ._toml import inline
 from ._workers import run as run_in_processes
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
     from ._controllers import Controller
     from ._figures import Style
+    from ._parts import Value
     from ._queues import SendQueue
     from ._scenario import Scenario
-    from ._toml import Value
 
     Parts = tuple[str, str, list[str], str, dict[str, bytes], list[str]]
 
@@ -336,9 +335,9 @@ def sweep(
     if isinstance(metrics, str):
         raise TypeError(f"metrics must be a dict or a list, not a string: write [{metrics!r}]")
     precision_share = _share(precision)
-    varies = [f"{key}={inline(values)}" for key, values in (vary or {}).items()]
+    varies = [f"{key}={_native.toml_value(values)}" for key, values in (vary or {}).items()]
     if isinstance(seeds, Iterable):
-        varies.append(f"seed={inline(list(seeds))}")
+        varies.append(f"seed={_native.toml_value(list(seeds))}")
     elif seeds is not None:
         varies.append(f"seeds={operator.index(seeds)}")
     parts = _parts(scenario, varies)

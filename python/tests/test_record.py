@@ -12,7 +12,7 @@ import pytest
 from cases import ROOT
 
 import headway
-from headway import Record
+from headway import Flow, Link, Record
 
 
 @pytest.fixture
@@ -258,6 +258,24 @@ def test_figures(record, tmp_path):
         record.plot("allowed-rate")
     with pytest.raises(ValueError, match="scenario has no distributions"):
         record.plot("delay-cdf")
+    with pytest.raises(ValueError, match='scenario has no packet trace in memory; give trace="packets"'):
+        record.plot("sequence")
+
+
+def test_rates_drops_and_packets_are_drawn(tmp_path, program):
+    record = headway.Scenario(
+        duration="4s",
+        links=[Link(("a", "b"), rate="300kbps", delay="5ms", queue={"kind": "droptail", "limit": "5packets"})],
+        flows=[Flow("media", "a", "b", transport="tfrc", source="ftp")],
+    ).run(trace="packets")
+    record.save(tmp_path / "run")
+    program("plot", tmp_path / "run", "--metric", "rates", "--format", "svg")
+    for kind in ("drops", "sequence"):
+        program("plot", tmp_path / "run", "--kind", kind, "--format", "svg")
+    for name in ("rates", "drops", "sequence"):
+        assert headway.plot({"run": record}, name).svg == (tmp_path / "run" / f"{name}.svg").read_text()
+    with pytest.raises(ValueError, match="the figure sequence shows one record"):
+        headway.plot({"run": record, "other": record}, "sequence")
 
 
 def test_figures_have_the_bytes_of_the_command(record, tmp_path, program):

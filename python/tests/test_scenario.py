@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+from enum import Enum
 from pathlib import Path
 
 import numpy
@@ -87,10 +88,94 @@ def test_strings_are_escaped(scenario, name):
 
 
 def test_recursive_values_are_refused(scenario):
-    value: dict = {}
-    value["again"] = value
+    table: dict = {}
+    table["again"] = table
+    array: list = []
+    array.append(array)
+    for value in (table, array):
+        with pytest.raises(RecursionError, match="contain themselves"):
+            scenario.set("link[0].queue", value)
     with pytest.raises(RecursionError):
+        Scenario.from_dict(table)
+
+
+def test_deep_and_large_values_are_refused(scenario):
+    value: list = []
+    for _ in range(60):
+        value = [value]
+    with pytest.raises(ScenarioError, match="nested more than 16 deep"):
         scenario.set("link[0].queue", value)
+    value = []
+    for _ in range(60):
+        value = [value, value]
+    for large in (value, range(10**12), "a" * (17 << 20)):
+        with pytest.raises(ScenarioError, match="larger than 16777216 bytes"):
+            scenario.set("link[0].queue", large)
+
+
+class Upper(str):
+    def __str__(self):
+        return self.upper()
+
+    __repr__ = __str__
+
+
+class Kind(str, Enum):
+    RED = "red"
+
+
+class Number(int):
+    def __repr__(self):
+        return "a number"
+
+
+class Real(float):
+    def __repr__(self):
+        return "a number"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "plain"),
+    [
+        ("link[0].rate", Upper("3Mbps"), "3Mbps"),
+        ("link[0].queue.kind", Kind.RED, "red"),
+        ("seed", Number(7), 7),
+        ("duration", Real(7.5), "7500ms"),
+        ("duration", numpy.float64(7.5), "7500ms"),
+        ("link[0].one_way", numpy.bool_(False), False),
+    ],
+)
+def test_subclasses_have_the_value_of_their_base(scenario, key, value, plain):
+    assert scenario.set(key, value) == scenario.set(key, plain)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**5000], ids=["2**63", "-2**63 - 1", "10**5000"])
+def test_integers_above_64_bits_are_refused(scenario, number):
+    for refused in (lambda: scenario.set("seed", number), lambda: Scenario.from_dict({**TABLE, "seed": number})):
+        with pytest.raises(ScenarioError, match="is out of range: a whole number has at most 64 bits"):
+            refused()
+    assert scenario.set("seed", 2**63 - 1).seed == 2**63 - 1
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), numpy.float32("nan")])
+def test_numbers_that_are_not_finite_are_refused_with_their_key(scenario, number):
+    with pytest.raises(ScenarioError, match=r"^seed: .* is out of range"):
+        scenario.set("seed", number)
+    with pytest.raises(ScenarioError, match=r"seed: .* is out of range"):
+        Scenario.from_dict({**TABLE, "seed": number})
+
+
+def test_a_dict_is_written_in_its_order():
+    scenario = Scenario.from_dict(TABLE)
+    assert scenario.text.index("between") < scenario.text.index("rate") < scenario.text.index("delay")
+    assert Scenario.from_toml(scenario.text) == scenario
+
+
+@pytest.mark.parametrize("key", ["a b", "", "é", '"', "\n", "\x7f", "a.b"])
+def test_keys_are_quoted(key):
+    with pytest.raises(ScenarioError) as wrong:
+        Scenario.from_dict({**TABLE, key: 1})
+    assert "unknown key" in wrong.value.message
 
 
 def test_paths_are_relative_to_the_scenario():

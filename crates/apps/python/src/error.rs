@@ -25,13 +25,15 @@ pub(crate) fn run(py: Python<'_>, error: &headway_run::Error) -> PyErr {
         Error::Scenario(error) => return scenario(py, error),
         Error::Metric(wrong) => return metric(py, &wrong.expression, &wrong.fault.to_string()),
         // Errors that the check of a scenario does not find.
-        other => return exception(py, "ScenarioError", ([other_problem(other)],)),
+        other => return value(py, &other.to_string()),
     };
     exception(py, "RecordError", (path, message))
 }
 
-fn other_problem(error: &headway_run::Error) -> ProblemParts {
-    (String::new(), None, None, String::new(), error.to_string(), error.to_string())
+/// Creates the error about a value without a place in a file.
+pub(crate) fn value(py: Python<'_>, message: &str) -> PyErr {
+    let problem: ProblemParts = (String::new(), None, None, String::new(), message.to_owned(), message.to_owned());
+    exception(py, "ScenarioError", ([problem],))
 }
 
 /// Converts an error in an expression.

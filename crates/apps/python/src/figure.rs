@@ -2,10 +2,12 @@
 
 use crate::record::Record;
 use headway_record::plot::{
-    Figure as Drawn, LegendPlace, PlotError, Run, RunDelays, Style, XAxis, delay_chart, frame_chart, series_figure,
-    series_lines,
+    Figure as Drawn, LegendPlace, PlotError, Run, RunDelays, RunEvents, Style, XAxis, delay_chart, drops_figure,
+    frame_chart, sequence_figure, series_figure, series_lines,
 };
-use headway_record::{FIGURE_ENDINGS, SERIES_FIGURES, SeriesFigure, SeriesTable, figure_names};
+use headway_record::{
+    DROPS_FIGURE, FIGURE_ENDINGS, SEQUENCE_FIGURE, SERIES_FIGURES, SeriesFigure, SeriesTable, figure_names,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -104,6 +106,27 @@ pub(crate) fn draw(records: Vec<(String, PyRef<'_, Record>)>, name: &str, look: 
     let drawn = if let Some(figure) = series_figure_of(name) {
         let tables = tables(&records)?;
         series_figure(figure, &runs(&records, &tables), &style).map_err(wrong)?
+    } else if name == DROPS_FIGURE {
+        let events = records.iter().map(|(label, record)| {
+            record.read_events()?.ok_or_else(|| PyValueError::new_err(format!("{label} has no events")))
+        });
+        let events = events.collect::<PyResult<Vec<_>>>()?;
+        let all = records.iter().zip(&events);
+        let runs =
+            all.map(|((label, record), events)| RunEvents { label, events, interval: record.summary().interval });
+        let runs: Vec<_> = runs.collect();
+        drops_figure(&runs, &style).map_err(wrong)?
+    } else if name == SEQUENCE_FIGURE {
+        let [(label, record)] = &records[..] else {
+            return Err(PyValueError::new_err("the figure sequence shows one record"));
+        };
+        let missing = || {
+            let or = "or draw its folder with `headway plot`";
+            format!("{label} has no packet trace in memory; give trace=\"packets\" to run(), {or}")
+        };
+        let packets = record.packet_table()?.ok_or_else(|| PyValueError::new_err(missing()))?;
+        let drawn = sequence_figure(label, &packets, record.summary(), &style);
+        drawn.map_err(|error| PyValueError::new_err(error.to_string()))?
     } else {
         let distributions = records.iter().map(|(label, record)| {
             let distributions = record.read_distributions()?;
@@ -146,7 +169,7 @@ fn runs<'a>(records: &'a [(String, PyRef<'_, Record>)], tables: &'a [SeriesTable
     let run = |((label, record), series): (&'a (String, PyRef<'_, Record>), &'a SeriesTable)| Run {
         label,
         series,
-        from: record.measured_from(),
+        interval: record.summary().interval,
     };
     records.iter().zip(tables).map(run).collect()
 }

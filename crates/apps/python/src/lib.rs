@@ -14,6 +14,7 @@ mod run;
 mod scenario;
 mod sweep;
 mod table;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -68,6 +69,10 @@ mod _native {
     use super::sweep::dataset_table;
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::value::toml_document;
+    #[pymodule_export]
+    use super::value::toml_value;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -71,6 +71,12 @@ pub(crate) enum Method {
 /// Maximum length of a value shown in an error, in characters.
 const MAX_SHOWN: usize = 80;
 
+/// Returns `repr(value)` for an error.
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
+    let shown = value.repr().map_or_else(|_| "an object".to_owned(), |shown| shown.to_string());
+    shown.chars().take(MAX_SHOWN).collect()
+}
+
 /// Return value of a Python method.
 pub(crate) struct Answer<'a, 'py> {
     pub(crate) method: Method,
@@ -80,8 +86,7 @@ pub(crate) struct Answer<'a, 'py> {
 impl Answer<'_, '_> {
     /// Returns the error for a value that is not as `expected`.
     pub(crate) fn mismatch(&self, expected: &str) -> PyErr {
-        let shown = self.value.repr().map_or_else(|_| "an object".to_owned(), |shown| shown.to_string());
-        let shown: String = shown.chars().take(MAX_SHOWN).collect();
+        let shown = shown(self.value);
         let class = self.value.get_type();
         let class = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!(

@@ -7,7 +7,9 @@ use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::Schema;
-use headway_record::{Distributions, Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
+use headway_record::{
+    Distributions, EventTable, Expression, ExpressionError, Numbers, PacketTable, SeriesError, SeriesTable, Summary,
+};
 use headway_record::{event_batches, flow_table, link_table, series_batches, series_schema};
 use headway_run::{Error, Folder, Timing, TraceFormat};
 use headway_scenario::choices;
@@ -55,9 +57,18 @@ impl Record {
         Ok(table.map_err(wrong)?.unwrap_or_default())
     }
 
-    /// Returns the start of the measured interval, in s.
-    pub(crate) const fn measured_from(&self) -> f64 {
-        self.summary.interval.from
+    pub(crate) const fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Returns the packet trace, if the record has it in memory.
+    pub(crate) fn packet_table(&self) -> PyResult<Option<PacketTable<'_>>> {
+        let packets = self.traces.iter().find(|(format, _)| *format == TraceFormat::Packets);
+        packets.map(|(_, bytes)| PacketTable::from_ipc(bytes)).transpose().map_err(wrong)
+    }
+
+    pub(crate) fn read_events(&self) -> PyResult<Option<EventTable>> {
+        self.events.as_deref().map(EventTable::from_ipc).transpose().map_err(wrong)
     }
 
     pub(crate) fn read_distributions(&self) -> PyResult<Option<Distributions>> {
