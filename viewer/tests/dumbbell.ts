@@ -27,10 +27,13 @@ const FATES = ["delivered", "queue_full", "early", "channel", "too_big", "host",
 const LIMIT = 10;
 const DELAY = 10e6;
 
-/** `gap` is the time between the packets of one flow, in ns. `names` are arbitrary strings. */
+/**
+ * `calls` is the number of flows with frames, displayed video and a send queue. `gap` is the time between the packets of
+ * one flow, in ns. `names` are arbitrary strings.
+ */
 export function makeDumbbell(
   folder: string,
-  { flows = 2, seconds = 4, gap = 8e6, bytes = 1000, names = [] as string[] } = {},
+  { flows = 2, calls = 1, seconds = 4, gap = 8e6, bytes = 1000, names = [] as string[] } = {},
 ): Dumbbell {
   const flowNames = Array.from({ length: flows }, (_, i) => names[i] ?? (i === 0 ? "media" : `ftp-${i}`));
   const nodes = (side: string, i: number) => (flows > 8 ? `${side}${i % 4}` : `${side}${i}`);
@@ -177,33 +180,7 @@ export function makeDumbbell(
       loss_ratio: lost[i] / sent[i],
       one_way_delay_s: { mean: 0.031, p50: 0.03, p95: 0.05, p99: 0.06, max: 0.07 },
       on_time_ratio: i === 0 ? { audio: 0.98 } : {},
-      ...(i === 0
-        ? {
-            frames: {
-              audio: {
-                written_frames: 100,
-                complete_frames: 97,
-                on_time_frames: 90,
-                complete_ratio: 0.97,
-                on_time_ratio: 0.9,
-                delay_s: { mean: 0.03, p50: 0.03, p95: 0.08, p99: 0.1, max: 0.2 },
-              },
-            },
-            send_queue: {
-              audio: {
-                written_packets: 520,
-                sent_packets: 500,
-                refused_packets: 7,
-                pushed_out_packets: 7,
-                expired_packets: 6,
-                mean_wait_s: 0.004,
-                max_wait_s: 0.1,
-                late_packets: 13,
-                mean_lateness_s: 0.015,
-              },
-            },
-          }
-        : {}),
+      ...(i < calls ? mediaOf(i) : {}),
     })),
     links: meta.links.map((link, i) => ({
       name: link.name,
@@ -246,3 +223,31 @@ export function makeDumbbell(
   write("findings.json", JSON.stringify(findings));
   return { folder, hops, samples, events, meta, summary };
 }
+
+/** Values of the summary that differ between calls. */
+const mediaOf = (i: number) => ({
+  frames: {
+    audio: {
+      written_frames: 100,
+      complete_frames: 97 - i,
+      on_time_frames: 90 - 2 * i,
+      complete_ratio: (97 - i) / 100,
+      on_time_ratio: (90 - 2 * i) / 100,
+      delay_s: { mean: 0.03, p50: 0.03, p95: 0.08 + i / 1000, p99: 0.1, max: 0.2 },
+    },
+  },
+  display: { displayed_frames: 90 - 2 * i, freezes: i, frozen_s: i / 4, longest_gap_s: 0.1 + i / 100 },
+  send_queue: {
+    audio: {
+      written_packets: 520,
+      sent_packets: 500 - i,
+      refused_packets: 7,
+      pushed_out_packets: 7,
+      expired_packets: 6 + i,
+      mean_wait_s: 0.004 + i / 1000,
+      max_wait_s: 0.1,
+      late_packets: 13,
+      mean_lateness_s: 0.015,
+    },
+  },
+});

@@ -1,51 +1,19 @@
-/** Columns of the table of groups of flows. Their units are in the head, so that the cells are narrow. */
-import type { Worst } from "./aggregate.ts";
+/** Columns of the table of flows, and texts about flows. */
 import { causeText } from "./colors.ts";
-import { count, number, share } from "./format.ts";
+import { countColumn, delayColumn, rateColumn, shareColumn, type Column } from "./columns.ts";
+import { count, share } from "./format.ts";
 import type { Counts, FlowSummary } from "./types.ts";
 
-export interface FlowColumn {
-  title: string;
-  unit: string;
-  /** The value of a flow in the unit of the column; absent if the flow has none. */
-  valueOf: (flow: FlowSummary) => number | null | undefined;
-  format: (value: number | null | undefined) => string;
-  additive: boolean;
-  /** Absent if no value is better than another. */
-  worst?: Worst;
-}
-
-export const FLOW_COLUMNS: FlowColumn[] = [
+export const FLOW_COLUMNS: Column<FlowSummary>[] = [
   rateColumn("throughput", (flow) => flow.throughput_bps),
-  packetColumn("sent", (flow) => flow.sent_packets),
-  { ...packetColumn("lost", (flow) => total(flow.lost_packets)), worst: "highest" },
-  { ...shareColumn("lost", (flow) => flow.loss_ratio), worst: "highest" },
+  countColumn("sent", "packets", (flow) => flow.sent_packets),
+  countColumn("lost", "packets", (flow) => total(flow.lost_packets), "highest"),
+  shareColumn("lost", (flow) => flow.loss_ratio, "highest"),
   delayColumn("delay", (flow) => flow.one_way_delay_s?.mean),
   delayColumn("95 %", (flow) => flow.one_way_delay_s?.p95),
-  { ...shareColumn("on time", lowestOnTime), worst: "lowest" },
+  shareColumn("on time", lowestOnTime, "lowest"),
   rateColumn("goodput", (flow) => flow.goodput_bps),
 ];
-
-type ValueOf = FlowColumn["valueOf"];
-
-function scaled(valueOf: ValueOf, factor: number): ValueOf {
-  return (flow) => {
-    const value = valueOf(flow);
-    return value == null ? value : value * factor;
-  };
-}
-function rateColumn(title: string, valueOf: ValueOf): FlowColumn {
-  return { title, unit: "Mbit/s", valueOf: scaled(valueOf, 1e-6), format: number, additive: true, worst: "lowest" };
-}
-function packetColumn(title: string, valueOf: ValueOf): FlowColumn {
-  return { title, unit: "packets", valueOf, format: count, additive: true };
-}
-function shareColumn(title: string, valueOf: ValueOf): FlowColumn {
-  return { title, unit: "%", valueOf: scaled(valueOf, 100), format: number, additive: false };
-}
-function delayColumn(title: string, valueOf: ValueOf): FlowColumn {
-  return { title, unit: "ms", valueOf: scaled(valueOf, 1000), format: number, additive: false, worst: "highest" };
-}
 
 /** Returns the number of lost packets of all causes. */
 export function total(counts: Counts): number {

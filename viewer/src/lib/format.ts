@@ -54,9 +54,9 @@ export function quantity(value: number | null | undefined, unit: Unit): string {
   return count(value);
 }
 
-/** Returns the text for a missing table. Flows may have such values, but the record does not. */
-export const missingFromRecords = (records: number, values: string, flow: string | null = null) =>
-  `${records > 1 ? "These records have" : "This record has"} no ${values}${flow === null ? "" : ` of ${flow}`}.`;
+/** Returns the text for a missing table. */
+export const missingFromRecords = (records: number, values: string) =>
+  `${records > 1 ? "These records have" : "This record has"} no ${values}.`;
 
 /** Hints on which records have these tables. */
 export const FRAMES_HINT =

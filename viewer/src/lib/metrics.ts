@@ -19,17 +19,26 @@ export interface Metric {
 }
 
 /** Not shown unless the reader opens them. */
-const CLOSED = ["ssthresh_packets", "arrived_packets", "dropped_packets"];
+const CLOSED = ["sending_rate_bps", "encoder_rate_bps", "ssthresh_packets", "arrived_packets", "dropped_packets"];
 const OF_QUEUES = ["queue_packets", "red_average_packets"];
 const ADDITIVE = [
   "throughput_bps",
+  "sending_rate_bps",
   "waiting_packets",
   "loss_packets",
   "open_sessions",
   "arrived_packets",
   "dropped_packets",
 ];
-const WORST_IF_LOW = ["throughput_bps", "allowed_rate_bps", "cwnd_packets", "ssthresh_packets", "arrived_packets"];
+const WORST_IF_LOW = [
+  "throughput_bps",
+  "allowed_rate_bps",
+  "sending_rate_bps",
+  "encoder_rate_bps",
+  "cwnd_packets",
+  "ssthresh_packets",
+  "arrived_packets",
+];
 
 /** Returns the unit of a metric, which is the end of its name (`docs/src/records.md`). */
 function unitOf(name: string): Unit {

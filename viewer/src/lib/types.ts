@@ -54,6 +54,14 @@ export interface FrameKind {
   delay_s: Delay | null;
 }
 
+/** Video as a viewer sees it. */
+export interface Display {
+  displayed_frames: number;
+  freezes: number | null;
+  frozen_s: number | null;
+  longest_gap_s: number | null;
+}
+
 export interface FlowSummary {
   name: string;
   from: string;
@@ -69,6 +77,7 @@ export interface FlowSummary {
   one_way_delay_s: Delay | null;
   on_time_ratio: Record<string, number | null>;
   frames?: Record<string, FrameKind>;
+  display?: Display;
   send_queue?: Record<string, QueueKind>;
   connection_failure?: string;
 }

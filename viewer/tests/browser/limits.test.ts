@@ -69,7 +69,7 @@ describe("a page with missing data", () => {
     await page.locator("#flows table").waitFor();
     expect(await page.getByText("has not finished").count()).toBe(0);
     await expect.poll(() => time(page)).toBe(2.5);
-    expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("media");
+    expect(await page.locator("#flows tr.chosen").getAttribute("data-flow")).toBe("media");
     expect(await page.title()).toBe("late – Headway");
     expect(complaints).toEqual([]);
     await close();
@@ -178,7 +178,7 @@ describe("a page with missing data", () => {
       .first()
       .waitFor();
     await page.getByText("summary.json of broken is not valid JSON").waitFor();
-    expect(await page.locator("[data-flow=media]").count()).toBe(1);
+    expect(await page.locator("#flows [data-flow=media]").count()).toBe(1);
     await close();
     await other.close();
   });
@@ -270,12 +270,12 @@ describe("accessibility:", () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
-    await page.locator("[data-flow=media] button").focus();
+    await page.locator("#flows [data-flow=media] button").focus();
     await page.keyboard.press("Space");
-    expect(await page.locator("tr.chosen").count()).toBe(1);
+    expect(await page.locator("#flows tr.chosen").count()).toBe(1);
     expect(await page.getByRole("button", { name: "Play" }).count()).toBe(1);
     await page.keyboard.press("Escape");
-    expect(await page.locator("tr.chosen").count()).toBe(0);
+    expect(await page.locator("#flows tr.chosen").count()).toBe(0);
     await page.keyboard.press("n");
     expect(await time(page)).toBe(1.5);
     await page.keyboard.press("p");

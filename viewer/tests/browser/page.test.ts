@@ -28,10 +28,10 @@ describe("the page", () => {
       expect(await page.locator(`[data-flow="${flow.name}"] [data-column=throughput_bps]`).textContent()).toBe(
         rate(flow.throughput_bps),
       );
-    expect(await page.locator("[data-frames-of=media] td").allTextContents()).toEqual(
+    expect(await page.locator("#frames [data-kind=audio] td").allTextContents()).toEqual(
       expect.arrayContaining(["100", "90", "7", "3"]),
     );
-    expect(await page.locator("[data-queue-of=media] td").allTextContents()).toEqual(
+    expect(await page.locator("#send-queue [data-kind=audio] td").allTextContents()).toEqual(
       expect.arrayContaining(["520", "500", "6"]),
     );
     await close();
@@ -44,7 +44,7 @@ describe("the page", () => {
     await expect.poll(() => time(page)).toBe(1.5);
     expect(page.url()).toMatch(/#.*t=1\.5/);
     expect(page.url()).toContain("flow=media");
-    expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("media");
+    expect(await page.locator("#flows tr.chosen").getAttribute("data-flow")).toBe("media");
     expect(complaints).toEqual([]);
     await close();
   });
@@ -60,7 +60,7 @@ describe("the page", () => {
     await page.getByRole("link", { name: "Note, at 3.5 s" }).click();
     await expect.poll(() => time(page)).toBe(3.5);
     // The finding has no flow: no flow is selected.
-    await expect.poll(() => page.locator("tr.chosen").count()).toBe(0);
+    await expect.poll(() => page.locator("#flows tr.chosen").count()).toBe(0);
     await close();
   });
 
@@ -68,7 +68,7 @@ describe("the page", () => {
     const { page, close } = await open(served.browser, `${served.both}#t=2.25&flow=ftp-1&record=1&zoom=2~3`);
     expect(await time(page)).toBe(2.25);
     expect(await page.title()).toBe("two – Headway");
-    expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("ftp-1");
+    expect(await page.locator("#flows tr.chosen").getAttribute("data-flow")).toBe("ftp-1");
     await page.keyboard.press("End");
     await expect.poll(() => page.url()).toMatch(/t=4(&|$)/);
     await close();
@@ -94,6 +94,29 @@ describe("the page", () => {
     }
     const queue = page.locator(`[data-chart="queue_packets of links"] [data-value="west->east"]`);
     expect(await queue.textContent()).toBe(String(sample(served.one, "west->east", "queue_packets", 1.234)));
+    await close();
+  });
+
+  it("counts the lost packets by cause, of the selected flow or of all flows", async () => {
+    const drops = served.one.events.filter(({ event, time_s }) => event === "drop" && time_s <= 2.5);
+    const ofMedia = drops.filter(({ flow }) => flow === "media").length;
+    expect(ofMedia).toBeGreaterThan(0);
+    expect(drops.length).toBeGreaterThan(ofMedia);
+    const { page, complaints, close } = await open(served.browser, `${served.url}&t=2.5`);
+    const lost = page.locator('[data-chart="lost packets by cause"] [data-value="queue full"]');
+    await expect.poll(() => lost.textContent()).toBe(String(drops.length));
+    await page.getByRole("button", { name: "media" }).first().click();
+    await expect.poll(() => lost.textContent()).toBe(String(ofMedia));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("counts the lost packets by cause of each run", async () => {
+    const { page, close } = await open(served.browser, `${served.both}#t=4`);
+    for (const [name, { events }] of [["one", served.one] as const, ["two", served.two] as const])
+      await expect
+        .poll(() => page.locator(`[data-value="queue full in ${name}"]`).textContent())
+        .toBe(String(events.filter(({ event }) => event === "drop").length));
     await close();
   });
 
@@ -241,7 +264,7 @@ describe("the page", () => {
 
   it("shows two runs in the same charts", async () => {
     const { page, complaints, close } = await open(served.browser, `${served.both}#t=2`);
-    expect(await page.locator("[data-flow=media]").count()).toBe(2);
+    expect(await page.locator("#flows [data-flow=media]").count()).toBe(2);
     const values = page.locator('[data-chart="throughput_bps of flows"] [data-value]');
     await expect.poll(() => values.count()).toBe(4);
     expect(await page.locator('[data-value="media in two"]').first().textContent()).toBe(
@@ -269,7 +292,7 @@ describe("the page", () => {
     expect(await page.title()).toBe("one, two – Headway");
     await list.getByRole("link", { name: "Note, 1.0 to 3.0 s, media" }).click();
     await expect.poll(() => time(page)).toBe(1);
-    expect(await page.locator("tr.chosen").count()).toBe(2);
+    expect(await page.locator("#flows tr.chosen").count()).toBe(2);
     // Keys also go to this finding after all findings are loaded.
     await page.getByRole("list", { name: "Findings of two" }).waitFor();
     await page.keyboard.press("n");

@@ -1,5 +1,5 @@
 /**
- * Questions of a new user, answered only from the contents of the screen and by following its links. The expected
+ * Ten questions of a new user, answered only from the contents of the screen, each within three actions. The expected
  * answers are read from the files of the record, or follow from the scenario.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { count, duration, timeText, timeRange } from "../../src/lib/format.ts";
-import type { FlowSummary } from "../../src/lib/types.ts";
+import { count, duration, number, timeText, timeRange } from "../../src/lib/format.ts";
+import type { FlowSummary, QueueKind } from "../../src/lib/types.ts";
 import { launch, open, time } from "./harness.ts";
 import { BUILT, rowsOf, run, summaryOf, view } from "./headway.ts";
 
@@ -18,10 +18,14 @@ const SCENARIOS = [
   // One discards packets that would be late, the other packets that do not fit into the queue.
   "scenarios/conference.toml",
   "scenarios/dccp.toml",
+  "viewer/tests/scenarios/calls.toml",
 ];
-const [STARVE, SMOOTHER, CONFERENCE, DCCP] = SCENARIOS.keys();
+const [STARVE, SMOOTHER, CONFERENCE, DCCP, CALLS] = SCENARIOS.keys();
 /** Index of the conference with another send queue. */
 const FIFO = SCENARIOS.length;
+
+/** Maximum number of actions that answer a question. */
+const MAX_ACTIONS = 3;
 
 let browser: Browser;
 let root: string;
@@ -54,11 +58,39 @@ const percent = (part: number) => `${(100 * part).toFixed(0)} %`;
 
 const whole = (seconds: number) => (1000 * seconds).toFixed(0);
 
+/** Counts clicks, keys, and texts that are entered into a field. */
+async function countActions(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const counted = window as unknown as { actions: number };
+    counted.actions = 0;
+    let field: EventTarget | null = null;
+    const count = ({ type, target, isTrusted }: Event) => {
+      if (!isTrusted || (type === "input" && target === field)) return;
+      field = type === "input" ? target : null;
+      counted.actions++;
+    };
+    for (const type of ["pointerdown", "keydown", "input"]) addEventListener(type, count, true);
+  });
+  return () =>
+    page.evaluate(() => {
+      const counted = window as unknown as { actions: number };
+      const { actions } = counted;
+      counted.actions = 0;
+      return actions;
+    });
+}
+
 async function openRecords(...records: number[]) {
   const place = records.map((record) => `record=${record}`).join("&");
   const opened = await open(browser, `${server.url}#${place}`, { built: true });
   await opened.page.locator("#findings li").first().waitFor();
-  return opened;
+  const actions = await countActions(opened.page);
+  /** Checks the number of actions since the page was opened, or since the last call. */
+  const answered = async (expected: number) => {
+    expect(await actions(), "actions").toBe(expected);
+    expect(expected).toBeLessThanOrEqual(MAX_ACTIONS);
+  };
+  return { ...opened, answered };
 }
 
 /** Returns the findings that contain a text. */
@@ -77,7 +109,7 @@ async function expectVisible(finding: Locator): Promise<void> {
 async function follow(page: Page, finding: Locator, t: number, flow: string | null): Promise<void> {
   await finding.getByRole("link").click();
   await expect.poll(() => time(page)).toBeCloseTo(t, 3);
-  const chosen = page.locator("tr.chosen");
+  const chosen = page.locator("#flows tr.chosen");
   await expect.poll(() => chosen.count()).toBe(flow === null ? 0 : 1);
   if (flow !== null) expect(await chosen.innerText()).toMatch(new RegExp(`^\\s*${flow}\\s`));
 }
@@ -119,7 +151,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     const flood = throughput(STARVE, "flood").filter(([at]) => at > longest.from && at <= longest.to);
     const floodMbps = flood.reduce((sum, [, value]) => sum + value, 0) / flood.length / 1e6;
 
-    const { page, complaints, close } = await openRecords(STARVE);
+    const { page, complaints, close, answered } = await openRecords(STARVE);
     const finding = findings(page, `${timeRange(longest.from, longest.to)}, download`);
     const text = await finding.innerText();
     expect(text).toContain("Problem");
@@ -132,6 +164,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     await follow(page, finding, longest.from, "download");
     const curve = page.locator('[data-chart="throughput_bps of flows"]').getByRole("listitem");
     expect(await curve.filter({ hasText: "download" }).innerText()).toMatch(/bit\/s/);
+    await answered(1);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -142,7 +175,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     expect(overflowed.map((link) => link.name)).toEqual(["west->east"]);
     const drops = events(STARVE).filter(({ event }) => event === "drop");
 
-    const { page, complaints, close } = await openRecords(STARVE);
+    const { page, complaints, close, answered } = await openRecords(STARVE);
     const finding = findings(page, "overflowed");
     expect(await finding.count()).toBe(1);
     const text = await finding.innerText();
@@ -161,6 +194,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     const first = page.locator("#events li").first();
     await expect.poll(() => first.innerText()).toContain(`${timeText(drops[0].time)}: drop of `);
     expect(await first.innerText()).toContain("at west->east (queue full)");
+    await answered(1);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -175,7 +209,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       const kinds = [...new Set(all.map(({ kind }) => kind!))];
       expect(kinds.length).toBeGreaterThan(0);
 
-      const { page, complaints, close } = await openRecords(record);
+      const { page, complaints, close, answered } = await openRecords(record);
       expect(await findings(page, "discarded").count()).toBe(kinds.length);
       for (const kind of kinds) {
         const queue = flow.send_queue![kind];
@@ -196,19 +230,20 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
         expect(text.includes("past their deadline")).toBe(most > 0);
         if (most > 0)
           expect(text).toContain(`late by ${whole(queue.mean_lateness_s!)} ms on average, at most ${whole(most)} ms`);
-        // The table has the same values with more digits.
-        const row = page
-          .locator("#send-queue")
-          .getByRole("row")
-          .filter({ has: page.getByText(kind, { exact: true }) });
+        // The table has the same values with more digits. It has no column without values.
+        const valuesOf = (queue: QueueKind) => [
+          ...[queue.written_packets, queue.sent_packets],
+          ...[queue.refused_packets, queue.pushed_out_packets, queue.expired_packets],
+          ...[queue.mean_wait_s, queue.max_wait_s].map((wait) => wait && 1000 * wait),
+          queue.late_packets,
+          queue.mean_lateness_s && 1000 * queue.mean_lateness_s,
+        ];
+        const texts = valuesOf(queue).map((value, i) => ([5, 6, 8].includes(i) ? number(value) : count(value)));
+        const isPresent = (i: number) => Object.values(flow.send_queue!).some((one) => valuesOf(one)[i] !== null);
+        const row = page.locator(`#send-queue [data-flow=${flow.name}][data-kind=${kind}]`);
         expect(await row.getByRole("cell").allInnerTexts()).toEqual([
-          flow.name,
-          kind,
-          ...[queue.written_packets, queue.sent_packets].map(count),
-          ...[queue.refused_packets, queue.pushed_out_packets, queue.expired_packets].map(count),
-          ...[queue.mean_wait_s, queue.max_wait_s].map(duration),
-          count(queue.late_packets),
-          duration(queue.mean_lateness_s),
+          `${flow.name}/${kind}`,
+          ...texts.filter((_, i) => isPresent(i)),
         ]);
 
         await follow(page, finding, unsent[0].time, flow.name);
@@ -220,7 +255,9 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
           .toMatch(
             new RegExp(`^${timeText(newest.time)}: ${flow.name} ${newest.kind}, [\\d,]+ B: ${newest.cause}${late}$`),
           );
+        await answered(1);
         await page.keyboard.press("Escape");
+        await answered(1);
       }
       expect(complaints).toEqual([]);
       await close();
@@ -229,7 +266,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
   it("which of two controllers was smoother?", async () => {
     const flows = summaryOf(folders[SMOOTHER]).flows as (FlowSummary & { rate_cov: number })[];
     const [smooth, rough] = flows.toSorted((a, b) => a.rate_cov - b.rate_cov);
-    const { page, complaints, close } = await openRecords(SMOOTHER);
+    const { page, complaints, close, answered } = await openRecords(SMOOTHER);
     const finding = findings(page, "smoother");
     expect(await finding.innerText()).toContain(
       `${smooth.kind} was smoother than ${rough.kind}: its rate varied by ${smooth.rate_cov.toFixed(2)} of its mean, ` +
@@ -237,6 +274,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     );
     await expectVisible(finding);
     await follow(page, finding, 0, smooth.name);
+    await answered(1);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -246,7 +284,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       const call = summaryOf(folders[record]).flows[0] as FlowSummary & { rate_cov: number };
       return { ...call, name: basename(folders[record]) };
     });
-    const { page, complaints, close } = await openRecords(CONFERENCE, FIFO);
+    const { page, complaints, close, answered } = await openRecords(CONFERENCE, FIFO);
     const finding = page.getByRole("list", { name: "Findings between these runs" }).getByRole("listitem");
     const [smooth, rough] = sure.rate_cov < fifo.rate_cov ? [sure, fifo] : [fifo, sure];
     const smoother = finding.filter({ hasText: /call was smoother/ });
@@ -263,6 +301,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       );
     }
     await expectVisible(smoother);
+    await answered(0);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -271,7 +310,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     const flows = summaryOf(folders[STARVE]).flows as FlowSummary[];
     const by = (key: (flow: FlowSummary) => number) =>
       flows.toSorted((a, b) => key(a) - key(b)).map(({ name }) => name);
-    const { page, complaints, close } = await openRecords(STARVE);
+    const { page, complaints, close, answered } = await openRecords(STARVE);
     const rows = () =>
       page.locator("#flows tbody tr[data-flow]").evaluateAll((all) => all.map((row) => row.getAttribute("data-flow")));
     const heading = page.locator("#flows").getByRole("columnheader", { name: /throughput/ });
@@ -282,13 +321,14 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     expect(await rows()).toEqual(by(({ throughput_bps }) => throughput_bps));
     await page.locator("#flows").getByRole("button", { name: "delay" }).click();
     expect(await rows()).toEqual(by(({ one_way_delay_s }) => -(one_way_delay_s?.mean ?? 0)));
+    await answered(3);
     expect(complaints).toEqual([]);
     await close();
   });
 
   it("when did TCP time out?", async () => {
     const timeouts = events(STARVE).filter(({ event }) => event === "timeout");
-    const { page, complaints, close } = await openRecords(STARVE);
+    const { page, complaints, close, answered } = await openRecords(STARVE);
     const panel = page.locator("#events");
     await panel.getByRole("searchbox").fill("timeout download");
     await panel.getByText(`${count(timeouts.length)} of `).waitFor();
@@ -296,6 +336,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     await page.keyboard.press("Escape");
     await page.locator("body").press("End");
     await expect.poll(() => panel.getByRole("listitem").first().innerText()).toContain(timeText(timeouts.at(-1)!.time));
+    await answered(3);
     await panel.getByRole("searchbox").fill("no such event");
     expect(await panel.innerText()).toContain("No event matches the search.");
     expect(complaints).toEqual([]);
@@ -303,7 +344,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
   });
 
   it("how long did audio and video of a call take?", async () => {
-    const { page, complaints, close } = await openRecords(CONFERENCE);
+    const { page, complaints, close, answered } = await openRecords(CONFERENCE);
     const chart = page.locator('[data-chart="one_way_delay_s of flows"]');
     for (const label of ["call", "call/audio", "call/video"])
       expect(await chart.locator(`[data-value="${label}"]`).innerText()).toMatch(/ m?s$|–/);
@@ -315,7 +356,85 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     ]);
     const svg = readFileSync(await download.path(), "utf8");
     for (const text of ["One-way delay of flows", "Time (s)", "call/audio", "call/video"]) expect(svg).toContain(text);
+    await answered(2);
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("which of thirty calls froze the longest, and why were its packets not sent?", async () => {
+    const calls = (summaryOf(folders[CALLS]).flows as FlowSummary[]).filter(({ name }) => name.startsWith("call"));
+    const worst = calls.toSorted((a, b) => b.display!.frozen_s! - a.display!.frozen_s!)[0];
+    const { displayed_frames, freezes, frozen_s, longest_gap_s } = worst.display!;
+    const { page, complaints, close, answered } = await openRecords(CALLS);
+    const table = page.getByRole("region", { name: "Table of displayed video" });
+    const heading = await table.getByRole("columnheader").allInnerTexts();
+    const column = heading.findIndex((text) => text.startsWith("frozen"));
+    await table.locator("[data-statistic=worst] > *").nth(column).getByRole("button").click();
+    const rowOf = async (row: Locator) => (await row.getByRole("cell").allInnerTexts()).map((text) => text.trim());
+    expect(await rowOf(table.locator("tr.chosen"))).toEqual([
+      worst.name,
+      count(displayed_frames),
+      count(freezes),
+      count(frozen_s),
+      number(1000 * longest_gap_s!),
+    ]);
+    // The other tables show the row of this call, too.
+    for (const [kind, queue] of Object.entries(worst.send_queue!)) {
+      const row = page.locator(`#send-queue tr[data-flow=${worst.name}][data-kind=${kind}]`);
+      expect((await rowOf(row)).slice(1, 6)).toEqual(
+        [
+          queue.written_packets,
+          queue.sent_packets,
+          queue.refused_packets,
+          queue.pushed_out_packets,
+          queue.expired_packets,
+        ].map(count),
+      );
+    }
+    await page.locator("body").press("End");
+    const last = events(CALLS).findLast(
+      ({ event, flow }) => ["unsent", "late"].includes(event) && flow === worst.name,
+    )!;
+    await expect
+      .poll(() => page.locator("#send-queue li").first().innerText())
+      .toContain(`${timeText(last.time)}: ${last.flow} ${last.kind}, `);
+    expect(await page.locator("#send-queue li").first().innerText()).toContain(`: ${last.cause}`);
+    expect(complaints).toEqual([]);
+    await answered(2);
+    await close();
+  });
+
+  it("did the channel or a full queue lose the packets of calls, how many, and when?", async () => {
+    const drops = events(CALLS).filter(({ event, kind }) => event === "drop" && kind !== "feedback");
+    const until = (cause: string, time: number, flow?: string) =>
+      drops.filter((drop) => drop.cause === cause && drop.time <= time && (flow ?? drop.flow) === drop.flow).length;
+    const full = drops.filter(({ cause }) => cause === "queue_full");
+    const channel = drops.filter(({ cause }) => cause === "channel");
+    // The channel of the scenario loses packets before the flood begins at 12 s, and the queue drops them after that.
+    expect(channel.at(-1)!.time).toBeLessThan(12);
+    expect(full[0].time).toBeGreaterThan(12);
+
+    const { page, complaints, close, answered } = await openRecords(CALLS);
+    const lost = (cause: string) => page.locator(`[data-chart="lost packets by cause"] [data-value="${cause}"]`);
+    const expectLost = async (time: number, flow?: string) => {
+      await expect.poll(() => lost("channel").innerText()).toBe(count(until("channel", time, flow)));
+      await expect.poll(() => lost("queue full").innerText()).toBe(count(until("queue_full", time, flow)));
+    };
+    const finding = findings(page, "overflowed");
+    expect(await finding.innerText()).toContain(timeRange(full[0].time, full.at(-1)!.time));
+    await follow(page, finding, full[0].time, null);
+    await expectLost(full[0].time);
+    expect(await lost("channel").innerText()).toBe(count(channel.length));
+
+    await page.locator("#flows [data-statistic=worst] button[title]").nth(1).click();
+    const flow = (await page.locator("#flows tr.chosen").first().getAttribute("data-flow"))!;
+    const lostOf = ({ lost_packets }: FlowSummary) => Object.values(lost_packets).reduce((sum, one) => sum + one, 0);
+    const calls = (summaryOf(folders[CALLS]).flows as FlowSummary[]).filter(({ name }) => name.startsWith("call"));
+    expect(flow).toBe(calls.toSorted((a, b) => lostOf(b) - lostOf(a))[0].name);
+    await page.locator("body").press("End");
+    await expectLost(Infinity, flow);
+    expect(complaints).toEqual([]);
+    await answered(3);
     await close();
   });
 });

@@ -45,18 +45,22 @@ describe.skipIf(!BUILT)("a record of headway", () => {
   for (const [id, scenario] of SCENARIOS.entries()) {
     it(`of ${scenario}: flows, samples, frames and send queues are on the page`, async () => {
       const { page, complaints, close } = await open(browser, `${server.url}#t=12.34&record=${id}`);
+      const cellsOf = (panel: string, flow: string, kind: string) =>
+        page.locator(`#${panel} [data-flow="${flow}"][data-kind="${kind}"] td`).allTextContents();
       for (const flow of summaryOf(place(scenario)).flows) {
-        const row = page.locator(`tr[data-flow="${flow.name}"]`);
+        const row = page.locator(`#flows tr[data-flow="${flow.name}"]`);
         expect(await row.locator("[data-column=throughput_bps]").textContent()).toBe(rate(flow.throughput_bps));
         expect(await row.textContent()).toContain(`(${share(flow.loss_ratio)})`);
         for (const [kind, frames] of Object.entries(flow.frames ?? {})) {
-          const cells = await page.locator(`[data-frames-of="${flow.name}"][data-kind="${kind}"] td`).allTextContents();
-          expect(cells[2]).toBe(count(frames.written_frames));
-          expect(cells[5]).toBe(count(frames.written_frames - frames.complete_frames));
+          const cells = await cellsOf("frames", flow.name, kind);
+          expect(cells[1]).toBe(count(frames.written_frames));
+          expect(cells[frames.on_time_frames === undefined ? 2 : 4]).toBe(
+            count(frames.written_frames - frames.complete_frames),
+          );
         }
         for (const [kind, queue] of Object.entries(flow.send_queue ?? {})) {
-          const cells = await page.locator(`[data-queue-of="${flow.name}"][data-kind="${kind}"] td`).allTextContents();
-          expect(cells.slice(2, 7)).toEqual(
+          const cells = await cellsOf("send-queue", flow.name, kind);
+          expect(cells.slice(1, 6)).toEqual(
             [
               queue.written_packets,
               queue.sent_packets,

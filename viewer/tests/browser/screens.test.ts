@@ -107,7 +107,7 @@ describe("the look of the page is unchanged:", () => {
       }
       expect(await changedBlocks(page, screen), "all panels are visible again").toEqual([]);
 
-      const drawn = screen.map(({ name }) => name).filter((name) => / of |, /.test(name));
+      const drawn = screen.map(({ name }) => name).filter((name) => / of | by |, /.test(name));
       const canvases = page.locator(".stage canvas, .marks canvas, .chart canvas");
       for (const canvas of await canvases.all()) await canvas.evaluate(erase);
       expect(await changedBlocks(page, screen), "without curves, marks and packets").toEqual(

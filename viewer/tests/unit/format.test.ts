@@ -41,7 +41,7 @@ it("formats missing values", () => {
 
 it("names the values that a record does not have", () => {
   expect(missingFromRecords(1, "frame statistics")).toBe("This record has no frame statistics.");
-  expect(missingFromRecords(2, "frame statistics", "call")).toBe("These records have no frame statistics of call.");
+  expect(missingFromRecords(2, "frame statistics")).toBe("These records have no frame statistics.");
 });
 
 it("explains that senders record frames and send queues, and that receivers cannot", () => {
