@@ -128,3 +128,46 @@ fn lines_end_with_the_last_known_drop() {
     let last = (1.0 + (MAX_EVENTS_PER_KIND - 1) as f64 * 1e-5, MAX_EVENTS_PER_KIND as f64);
     panel.assert_shows(&[end], &[last], "the last drop in the file");
 }
+
+/// A cause has one color in all panels of a figure.
+#[test]
+fn a_cause_has_one_color() {
+    let events = table(&[(1.0, 0, 0, FULL), (2.0, 0, 0, EXPIRED), (3.0, 1, 0, EXPIRED), (4.0, 1, 0, CHANNEL)]);
+    let figure = draw(&[("run", &events)]).unwrap();
+    let elements = Element::all(&figure.svg);
+    let strokes = |panel: &Panel| -> Vec<&str> {
+        let lines = elements.iter().filter(|e| e.is("polyline") && e.get("stroke-width") == "7");
+        lines.filter(|e| e.points().iter().all(|at| panel.holds(*at))).map(|e| e.get("stroke")).collect()
+    };
+    let panels: Vec<Vec<&str>> = Panel::all(&elements, number, number).iter().map(strokes).collect();
+    let [call, data] = &panels[..] else { panic!("{panels:?}") };
+    assert_eq!((call.len(), data.len()), (2, 2), "{panels:?}");
+    let expired: Vec<&&str> = call.iter().filter(|color| data.contains(color)).collect();
+    assert_eq!(expired.len(), 1, "the panels share only this cause: {panels:?}");
+}
+
+/// Panels are in the order of the scenario, not in that of the first drops.
+#[test]
+fn panels_are_in_the_order_of_the_scenario() {
+    let events = table(&[(1.0, 1, 0, FULL), (2.0, 0, 0, FULL)]);
+    let figure = draw(&[("run", &events)]).unwrap();
+    let elements = Element::all(&figure.svg);
+    let titles: Vec<&str> = texts(&elements).into_iter().filter(|text| FLOWS.contains(text)).collect();
+    assert_eq!(titles, ["call", "data"]);
+}
+
+/// A unit of time in the title of the axis is that of its numbers.
+#[test]
+fn the_time_axis_has_the_unit_of_its_title() {
+    let events = table(&[(1.0, 0, 0, FULL)]);
+    let runs = [RunEvents { label: "run", events: &events, interval: Interval { from: 0.5, to: 10.0 } }];
+    for (title, second) in [("Time (ms)", 1e3), ("Seconds", 1.0)] {
+        let style = Style { x_title: Some(title.to_owned()), ..Style::default() };
+        let figure = drops_figure(&runs, &style).unwrap().unwrap();
+        let elements = Element::all(&figure.svg);
+        let panel = &Panel::all(&elements, number, number)[0];
+        let expected = [(0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (10.0, 1.0)].map(|(at, count)| (at * second, count));
+        panel.assert_shows(&lines(&elements, panel)[0], &expected, title);
+        assert!(texts(&elements).contains(&title));
+    }
+}

@@ -121,6 +121,18 @@ fn packets_have_marks_where_they_are_sent_dropped_received_and_acknowledged() {
     }
 }
 
+/// The axis shows the whole interval, here from 0 to 10 s. Marks have their colors also if others are missing.
+#[test]
+fn the_axis_shows_the_interval() {
+    let received: Vec<Passage> = exchange().into_iter().filter(|(.., outcome)| *outcome == DELIVERED).collect();
+    let figure = draw(&received, &["f"], "tcp-newreno", 0.0).unwrap();
+    let elements = Element::all(&figure.svg);
+    let panel = &Panel::all(&elements, number, number)[0];
+    let ends = (panel.x.pixel(0.0) - panel.left, panel.x.pixel(10.0) - panel.right);
+    assert!(ends.0.abs() <= 2.0 && ends.1.abs() <= 2.0, "{ends:?}");
+    assert_eq!((marks(&elements, panel, LOST).len(), marks(&elements, panel, RECEIVED).len()), (0, 3));
+}
+
 /// The trace has the numbers of DCCP's feedback, not those that it acknowledges.
 #[test]
 fn feedback_of_dccp_has_no_marks() {

@@ -31,12 +31,13 @@ pub(super) enum Trace {
         low: Vec<(f64, f64)>,
         high: Vec<(f64, f64)>,
     },
-    /// Marks of a shape and a size in percent, without a line.
+    /// Marks of a shape, a size in percent and the index of a color, without a line.
     Marks {
         label: String,
         points: Vec<(f64, f64)>,
         shape: usize,
         percent: i32,
+        color: usize,
     },
 }
 
@@ -88,6 +89,22 @@ impl Trace {
     /// Returns whether it is pale and has the color of the next trace, which is drawn over it.
     pub(super) fn is_pale(&self) -> bool {
         matches!(self, Self::Line { pale: true, .. })
+    }
+
+    /// Returns the index of the color that it has in all figures, if there is one.
+    pub(super) const fn own_color(&self) -> Option<usize> {
+        match self {
+            Self::Marks { color, .. } => Some(*color),
+            _ => None,
+        }
+    }
+
+    pub(super) fn all_points_mut(&mut self) -> impl Iterator<Item = &mut (f64, f64)> {
+        let [first, second, third] = match self {
+            Self::Line { points, .. } | Self::Marks { points, .. } => [points.as_mut_slice(), &mut [], &mut []],
+            Self::Band { mean, low, high, .. } => [mean.as_mut_slice(), low, high],
+        };
+        first.iter_mut().chain(second).chain(third)
     }
 
     pub(super) fn all_points(&self) -> impl Iterator<Item = &(f64, f64)> {
@@ -166,12 +183,14 @@ impl Grouping {
         }
     }
 
-    /// Returns the heading of the labels in this grouping.
-    pub(super) fn heading<'a>(self, runs: &'a Labels, over_seeds: &'a Labels) -> &'a str {
+    /// Returns the heading of the labels in this grouping. `runs_are_coarse`: whether the labels of the largest groups
+    /// name runs.
+    pub(super) fn heading<'a>(self, runs: &'a Labels, over_seeds: &'a Labels, runs_are_coarse: bool) -> &'a str {
         match self {
             Self::Lines | Self::OfRun => &runs.heading,
-            Self::OfSeeds | Self::Coarse => &over_seeds.heading,
-            Self::All => "",
+            Self::OfSeeds => &over_seeds.heading,
+            Self::Coarse if runs_are_coarse => &over_seeds.heading,
+            Self::Coarse | Self::All => "",
         }
     }
 }

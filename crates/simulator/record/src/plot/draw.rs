@@ -9,9 +9,11 @@ use super::frame::{
 };
 use super::legend::Legend;
 use super::style::{LegendPlace, Style};
-use super::{Figure, PlotError, marks};
+use super::{Figure, PlotError, is_drawable, marks};
+use crate::{Interval, axis_title};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::collections::BTreeMap;
 
 pub(super) struct Panel {
     pub(super) title: String,
@@ -45,21 +47,76 @@ const MIN_PANEL_HEIGHT: i32 = 96;
 /// Height of a panel's title if the title is not in the legend, in px.
 const PANEL_TITLE: i32 = 18;
 
-pub(super) fn figure(name: &str, title: &str, mut panels: Vec<Panel>, style: &Style) -> Result<Figure, PlotError> {
-    panels.iter_mut().for_each(|panel| panel.rename(style));
+/// Draws panels with a common axis of time: the given time in s, or that of all points. If the style's title of this
+/// axis has a unit of time, its numbers have that unit.
+pub(super) fn figure(
+    name: &str,
+    title: &str,
+    mut panels: Vec<Panel>,
+    time: Option<Interval>,
+    style: &Style,
+) -> Result<Figure, PlotError> {
+    let (x_title, second) = axis_title("Time", Some("s"), 1.0, style.x_title.as_deref());
+    for panel in &mut panels {
+        panel.rename(style);
+        panel.traces.iter_mut().flat_map(Trace::all_points_mut).for_each(|point| point.0 /= second);
+    }
+    let times = || panels.iter().flat_map(|panel| &panel.traces).flat_map(Trace::all_points).map(|point| point.0);
+    // Damaged summaries have times that cannot be drawn.
+    let time = time.filter(|Interval { from, to }| is_drawable(*from) && is_drawable(*to) && from < to);
+    let time = time.map_or_else(|| range(times()), |Interval { from, to }| (from / second, to / second));
+    let time = TimeAxis { title: style.x_title.as_deref().unwrap_or(&x_title), range: time };
+    let colors = colors(&panels);
     let frame = Frame::new(style);
     let count = panels.len() as i32;
     let panel_height = if count > 1 { SMALL_PANEL_HEIGHT } else { PANEL_HEIGHT } * PIXEL;
     let own_height = panel_height * count + frame.px(TIME_TITLE_HEIGHT);
     let min_height = frame.px(MIN_PANEL_HEIGHT) * count + frame.px(TIME_TITLE_HEIGHT);
-    let legend = legend_of_all(&panels);
-    let figure = frame
-        .figure(name, title, (own_height, min_height), &legend, |area, column| draw(&frame, area, column, &panels))?;
+    let legend = legend_of_all(&panels, &colors);
+    let figure = frame.figure(name, title, (own_height, min_height), &legend, |area, column| {
+        draw(&frame, area, column, &panels, &colors, &time)
+    })?;
     Ok(Figure { svg: marks::dashed(&figure.svg), ..figure })
 }
 
-fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &[Panel]) -> Result<(), DrawError> {
-    let time = range(panels.iter().flat_map(|panel| &panel.traces).flat_map(Trace::all_points).map(|point| point.0));
+/// The horizontal axis of all panels: its title, and its range in the unit of its numbers.
+struct TimeAxis<'a> {
+    title: &'a str,
+    range: (f64, f64),
+}
+
+/// Colors by the label of a trace: the same in all panels.
+type Colors<'a> = BTreeMap<&'a str, usize>;
+
+/// Returns the color of each label. A new label has the first color that no other has, or at least no other in its
+/// panel.
+fn colors(panels: &[Panel]) -> Colors<'_> {
+    let mut colors = Colors::new();
+    for panel in panels {
+        // Pale traces have the color of the trace after them.
+        for group in panel.traces.chunk_by(|trace, _| trace.is_pale()) {
+            let labels = || group.iter().map(Trace::label);
+            let own = group.iter().find_map(Trace::own_color);
+            let color = own.or_else(|| labels().find_map(|label| colors.get(label).copied())).unwrap_or_else(|| {
+                let in_panel = || panel.traces.iter().filter_map(|trace| colors.get(trace.label()));
+                let free = |used: &[&usize]| (0..COLORS.len()).find(|color| !used.contains(&color));
+                let all: Vec<&usize> = colors.values().collect();
+                free(&all).or_else(|| free(&in_panel().collect::<Vec<_>>())).unwrap_or(0)
+            });
+            colors.extend(labels().map(|label| (label, color)));
+        }
+    }
+    colors
+}
+
+fn draw(
+    frame: &Frame<'_>,
+    area: &Area<'_>,
+    column: Option<&Area<'_>>,
+    panels: &[Panel],
+    colors: &Colors<'_>,
+    time: &TimeAxis<'_>,
+) -> Result<(), DrawError> {
     let (width, height) = area.dim_in_pixel();
     let time_title = frame.px(TIME_TITLE_HEIGHT);
     let panel_height = (height as i32 - time_title) / panels.len().max(1) as i32;
@@ -69,14 +126,14 @@ fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &
         let top = panel_height * index as i32;
         let own_height = panel_height + if is_last { time_title } else { 0 };
         let size = |width: u32| (width, own_height as u32);
-        draw_panel(frame, &area.clone().shrink((0, top), size(width)), panel, time, is_last)?;
+        draw_panel(frame, &area.clone().shrink((0, top), size(width)), panel, colors, time, is_last)?;
         // A panel with the labels of the previous one shares its legend.
         let labels: Vec<&str> = panel.traces.iter().map(Trace::label).collect();
         if let Some(column) = column {
             let mut legend = Legend::default();
             legend.heading(&panel.title);
             if labels != known {
-                add_entries(&mut legend, panel);
+                add_entries(&mut legend, panel, colors);
             }
             legend.draw_in_column(
                 frame,
@@ -93,10 +150,12 @@ fn draw_panel(
     frame: &Frame<'_>,
     area: &Area<'_>,
     panel: &Panel,
-    (from, to): (f64, f64),
+    colors: &Colors<'_>,
+    time: &TimeAxis<'_>,
     is_last: bool,
 ) -> Result<(), DrawError> {
     let values = panel.traces.iter().flat_map(Trace::all_points).map(|point| point.1 / panel.scale);
+    let (from, to) = time.range;
     let has_marks = panel.traces.iter().any(|trace| matches!(trace, Trace::Marks { .. }));
     let (low, high) = range(values.chain((!has_marks).then_some(0.0)));
     let time_title_height = if is_last { TIME_TITLE_HEIGHT } else { 0 };
@@ -118,7 +177,6 @@ fn draw_panel(
         .set_label_area_size(LabelAreaPosition::Left, y_labels)
         .set_label_area_size(LabelAreaPosition::Bottom, below)
         .build_cartesian_2d(x, y)?;
-    let x_title = frame.style.x_title.as_deref().unwrap_or("Time (s)");
     let y_title = frame.style.y_title.as_deref().unwrap_or(&panel.y_title);
     chart
         .configure_mesh()
@@ -126,7 +184,7 @@ fn draw_panel(
         .bold_line_style(GRID.stroke_width(PIXEL as u32))
         .axis_style(AXIS.stroke_width(PIXEL as u32))
         .set_all_tick_mark_size(4 * PIXEL)
-        .x_desc(if is_last { printable(x_title) } else { String::new() })
+        .x_desc(if is_last { printable(time.title) } else { String::new() })
         .y_desc(printable(y_title))
         .label_style(frame.text_style(13))
         .axis_desc_style(frame.text_style(frame.fitting(y_title, height - below + frame.px(12), 14)))
@@ -143,14 +201,14 @@ fn draw_panel(
         if panel.steps { held(points) } else { points.collect() }
     };
     // Bands are drawn below all lines.
-    for (trace, color) in colored(&panel.traces) {
+    for (trace, color) in colored(panel, colors) {
         if let Trace::Band { low, high, .. } = trace {
             let mut outline = placed(low);
             outline.extend(placed(high).into_iter().rev());
             chart.draw_series([Polygon::new(outline, color.mix(BAND).filled())])?;
         }
     }
-    for (trace, color) in colored(&panel.traces) {
+    for (trace, color) in colored(panel, colors) {
         let points = match trace {
             Trace::Line { points, .. } => points,
             Trace::Band { mean, .. } => mean,
@@ -173,9 +231,9 @@ fn draw_panel(
 }
 
 /// Adds the swatch and label of each trace.
-fn add_entries(legend: &mut Legend<'_>, panel: &Panel) {
+fn add_entries(legend: &mut Legend<'_>, panel: &Panel, colors: &Colors<'_>) {
     legend.heading(&panel.heading);
-    for (trace, color) in colored(&panel.traces) {
+    for (trace, color) in colored(panel, colors) {
         legend.entry(trace.label(), swatch(trace, color));
     }
     if panel.traces.iter().any(|trace| matches!(trace, Trace::Band { .. })) {
@@ -184,7 +242,7 @@ fn add_entries(legend: &mut Legend<'_>, panel: &Panel) {
 }
 
 /// Returns the legend of the whole figure, without duplicates.
-fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
+fn legend_of_all(panels: &[Panel], colors: &Colors<'_>) -> Legend<'static> {
     let mut legend = Legend::default();
     let mut known: Vec<(&str, RGBColor, bool)> = Vec::new();
     let mut with_bands = false;
@@ -192,7 +250,7 @@ fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
         if number == 0 {
             legend.heading(&panel.heading);
         }
-        for (trace, color) in colored(&panel.traces) {
+        for (trace, color) in colored(panel, colors) {
             let entry = (trace.label(), color, trace.is_pale());
             with_bands |= matches!(trace, Trace::Band { .. });
             if !known.contains(&entry) {
@@ -220,14 +278,8 @@ fn swatch(trace: &Trace, color: RGBColor) -> super::legend::Swatch<'static> {
     })
 }
 
-/// Returns each trace with its color; a pale trace has the color of the next one.
-fn colored(traces: &[Trace]) -> impl Iterator<Item = (&Trace, RGBColor)> {
-    let mut next = 0;
-    traces.iter().map(move |trace| {
-        let color = COLORS[next % COLORS.len()];
-        next += usize::from(!trace.is_pale());
-        (trace, color)
-    })
+fn colored<'a>(panel: &'a Panel, colors: &'a Colors<'_>) -> impl Iterator<Item = (&'a Trace, RGBColor)> {
+    panel.traces.iter().map(|trace| (trace, COLORS[colors.get(trace.label()).copied().unwrap_or(0)]))
 }
 
 /// Returns the stroke of a trace: 1.75 px wide, or for a pale trace 1.25 px and translucent.

@@ -35,10 +35,10 @@ pub use boxes::ChartBox;
 pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 pub use curves::{is_drawable, whole_intervals};
 pub use delays::{RunDelays, delay_chart, frame_chart};
-pub use drops::{RunEvents, drops_figure};
+pub use drops::{RunEvents, drop_lines, drops_figure};
 pub use figure::{Figure, PlotError};
 pub use heat_map::HeatMap;
-pub use sequence::{SequenceError, sequence_figure};
+pub use sequence::{SequenceError, sequence_figure, sequence_marks};
 pub use style::{LegendPlace, Style};
 pub use svg::RenderError;
 pub use sweep::{Group, GroupPoint, Sweep, SweepChart};
@@ -56,7 +56,7 @@ use std::collections::BTreeSet;
 /// A run to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Label of the run in the legend.
+    /// Label of the run in the legend, different for each run.
     pub label: &'a str,
     /// Time series of the run.
     pub series: &'a SeriesTable,
@@ -113,9 +113,12 @@ pub fn series_figure(figure: &SeriesFigure, runs: &[Run<'_>], style: &Style) -> 
 pub struct SeriesLines {
     /// Title of the vertical axis, with the unit of the values.
     pub y_title: String,
-    /// Label and points of each line: time in s and value.
-    pub lines: Vec<(String, Vec<(f64, f64)>)>,
+    /// Label and points of each line.
+    pub lines: Vec<(String, Points)>,
 }
+
+/// Times in s and values.
+pub type Points = Vec<(f64, f64)>;
 
 /// Returns the lines of one of [`SERIES_FIGURES`], without bands: one for each metric and each flow or link of each run.
 #[must_use]
@@ -286,12 +289,13 @@ fn flow_figure(
     };
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
     let panel = |(title, traces, grouping): (String, Vec<Trace>, Grouping)| {
-        let heading = if title.is_empty() { grouping.heading(&run_labels.runs, &run_labels.over_seeds) } else { "" };
+        let heading =
+            if title.is_empty() { grouping.heading(&run_labels.runs, &run_labels.over_seeds, true) } else { "" };
         Panel { title, y_title: y_title.clone(), scale, heading: heading.to_owned(), traces, steps: false }
     };
     let panels = multiples::panels(found.iter().filter_map(member).collect()).into_iter().map(panel).collect();
     let title = run_labels.title(figure.title, if many { "" } else { first });
-    draw::figure(figure.name, &title, panels, style).map(Some)
+    draw::figure(figure.name, &title, panels, None, style).map(Some)
 }
 
 /// Draws a panel for each of the links with the longest mean queues; returns `None` without a queue.
@@ -336,10 +340,7 @@ fn queue_figure(
             found.extend(average);
         }
         let (traces, grouping) = curves::reduce(found);
-        let heading = match grouping {
-            Grouping::Coarse => String::new(),
-            _ => grouping.heading(&run_labels.runs, &run_labels.over_seeds).to_owned(),
-        };
+        let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds, false).to_owned();
         let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
         Panel { title: link.to_owned(), y_title, scale, heading, traces, steps: true }
     };
@@ -351,5 +352,5 @@ fn queue_figure(
         0 => figure.title.to_owned(),
         _ => format!("{}: the {} longest of {}", figure.title, panels.len(), panels.len() + omitted),
     };
-    draw::figure(figure.name, &run_labels.title(&title, ""), panels, style).map(Some)
+    draw::figure(figure.name, &run_labels.title(&title, ""), panels, None, style).map(Some)
 }

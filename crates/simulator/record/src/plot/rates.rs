@@ -1,6 +1,6 @@
 //! Several metrics of one unit, such as the sending, allowed and encoder rate: a panel for each flow.
 
-use super::curves::{self, Curve, Grouping, Names};
+use super::curves::{self, Curve, Names};
 use super::draw::{self, Panel};
 use super::style::Style;
 use super::{Figure, Found, MAX_PANELS, PlotError, RunLabels, is_drawable, largest};
@@ -44,10 +44,7 @@ pub(super) fn figure(
         let rank = |found: &Found<'_>| figure.metrics.iter().position(|metric| *metric == found.metric);
         ordered.sort_by_key(|found| (found.run, entities.get_index_of(found.entity), rank(found)));
         let (traces, grouping) = curves::reduce(ordered.into_iter().filter_map(curve).collect());
-        let heading = match grouping {
-            Grouping::Coarse => "",
-            _ => grouping.heading(&run_labels.runs, &run_labels.over_seeds),
-        };
+        let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds, false);
         let title = if count == 1 { "" } else { title };
         let (title, heading) = (title.to_owned(), heading.to_owned());
         Panel { title, y_title: y_title.clone(), scale, heading, traces, steps: false }
@@ -57,7 +54,7 @@ pub(super) fn figure(
         0 => figure.title.to_owned(),
         _ => format!("{}: the {} fastest of {count}", figure.title, panels.len()),
     };
-    draw::figure(figure.name, &run_labels.title(&title, only), panels, style).map(Some)
+    draw::figure(figure.name, &run_labels.title(&title, only), panels, None, style).map(Some)
 }
 
 /// Returns the titles of the panels in the order of the file, each with the largest mean of the first metric of a flow.

@@ -3,7 +3,7 @@
 use super::curves::Trace;
 use super::draw::{self, Panel};
 use super::style::Style;
-use super::{Figure, MAX_PANELS, PlotError};
+use super::{Figure, MAX_PANELS, PlotError, Points, SeriesLines};
 use crate::{FlowSummary, Interval, PacketRow, PacketTable, PacketsError, SEQUENCE_FIGURE, Summary, TraversalOutcome};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub enum SequenceError {
     Plot(#[from] PlotError),
 }
 
+/// Title of the vertical axis.
+const Y_TITLE: &str = "Packet number";
 /// Maximum number of marks of a kind in a panel.
 const MAX_MARKS: usize = 1000;
 /// Number of columns and rows of the finest grid in which close marks become one.
@@ -47,13 +49,14 @@ impl Mark {
         }
     }
 
-    /// Returns the index of its shape and its size, in percent: a small dot, a cross, a ring and a plus.
-    const fn shape(self) -> (usize, i32) {
+    /// Returns the index of its shape, its size in percent, and the index of its color: a small blue dot, an orange cross,
+    /// a green ring and a pink plus.
+    const fn look(self) -> (usize, i32, usize) {
         match self {
-            Self::Sent => (0, 40),
-            Self::Dropped => (5, 100),
-            Self::Received => (7, 55),
-            Self::Acknowledged => (6, 55),
+            Self::Sent => (0, 40, 0),
+            Self::Dropped => (5, 100, 1),
+            Self::Received => (7, 55, 2),
+            Self::Acknowledged => (6, 55, 3),
         }
     }
 }
@@ -74,6 +77,62 @@ pub fn sequence_figure(
     summary: &Summary,
     style: &Style,
 ) -> Result<Option<Figure>, SequenceError> {
+    let Found { count, flows } = found(packets, summary)?;
+    let panel = |(flow, marks): &(&str, FlowMarks)| {
+        let trace = |(mark, points): (Mark, Points)| {
+            let (shape, percent, color) = mark.look();
+            Trace::Marks { label: mark.label().to_owned(), points, shape, percent, color }
+        };
+        let traces = points_of(marks).map(trace).collect();
+        let title = if count == 1 { String::new() } else { (*flow).to_owned() };
+        Panel { title, y_title: Y_TITLE.to_owned(), scale: 1.0, heading: String::new(), traces, steps: false }
+    };
+    let Some((first, _)) = flows.first() else { return Ok(None) };
+    let title = match count - flows.len() {
+        0 if count == 1 => format!("Packets over time: {label}, {first}"),
+        0 => format!("Packets over time: {label}"),
+        _ => format!("Packets over time, the {} flows of {count} with most packets: {label}", flows.len()),
+    };
+    let panels = flows.iter().map(panel).collect();
+    Ok(Some(draw::figure(SEQUENCE_FIGURE, &title, panels, Some(summary.interval), style)?))
+}
+
+/// Returns the marks of [`sequence_figure`] for another drawing program: those of each kind of each flow.
+///
+/// # Errors
+/// The table is damaged.
+pub fn sequence_marks(packets: &PacketTable<'_>, summary: &Summary) -> Result<SeriesLines, SequenceError> {
+    let Found { flows, .. } = found(packets, summary)?;
+    let mut lines = Vec::new();
+    for (flow, marks) in &flows {
+        let label = |mark: Mark| match flows.len() {
+            1 => mark.label().to_owned(),
+            _ => format!("{flow}: {}", mark.label()),
+        };
+        lines.extend(points_of(marks).map(|(mark, points)| (label(mark), points)));
+    }
+    Ok(SeriesLines { y_title: Y_TITLE.to_owned(), lines })
+}
+
+/// The marks of each kind of a flow.
+type FlowMarks = [Marks; Mark::ALL.len()];
+
+/// The flows to draw, in the order of the scenario.
+struct Found<'a> {
+    /// Number of flows that sent packets.
+    count: usize,
+    flows: Vec<(&'a str, FlowMarks)>,
+}
+
+/// Returns the points of each kind of marks that a flow has.
+fn points_of(marks: &FlowMarks) -> impl Iterator<Item = (Mark, Points)> {
+    let all = Mark::ALL.into_iter().zip(marks).filter(|(_, marks)| !marks.at.is_empty());
+    all.map(|(mark, marks)| (mark, marks.at.values().copied().collect()))
+}
+
+/// Returns the marks of the flows that sent packets in the measured interval; of more than four flows, the ones with
+/// most packets.
+fn found<'a>(packets: &'a PacketTable<'_>, summary: &Summary) -> Result<Found<'a>, PacketsError> {
     let summaries: BTreeMap<&str, &FlowSummary> = summary.flows.iter().map(|flow| (flow.name.as_str(), flow)).collect();
     let ends: Vec<Option<&FlowSummary>> =
         packets.flows().iter().map(|name| summaries.get(name.as_str()).copied()).collect();
@@ -92,12 +151,10 @@ pub fn sequence_figure(
     let mut flows: Vec<(usize, Extent)> = extents.into_iter().collect();
     flows.sort_by_key(|(_, extent)| std::cmp::Reverse(extent.packets));
     flows.truncate(MAX_PANELS);
-    // Panels are in the order of the scenario.
-    let mut panels: BTreeMap<usize, (Extent, [Marks; Mark::ALL.len()])> =
+    let mut shown: BTreeMap<usize, (Extent, FlowMarks)> =
         flows.into_iter().map(|(flow, extent)| (flow, (extent, Default::default()))).collect();
-    let Some(first) = panels.keys().next().map(|flow| &packets.flows()[*flow]) else { return Ok(None) };
     packets.for_each(|row| {
-        let (Some(flow), Some((extent, marks))) = (ends.get(row.flow).copied().flatten(), panels.get_mut(&row.flow))
+        let (Some(flow), Some((extent, marks))) = (ends.get(row.flow).copied().flatten(), shown.get_mut(&row.flow))
         else {
             return;
         };
@@ -108,24 +165,8 @@ pub fn sequence_figure(
             }
         }
     })?;
-    let panel = |(flow, (_, marks)): (&usize, &(Extent, [Marks; Mark::ALL.len()]))| {
-        let trace = |(mark, marks): (Mark, &Marks)| {
-            let (shape, percent) = mark.shape();
-            let points: Vec<(f64, f64)> = marks.at.values().copied().collect();
-            (!points.is_empty()).then(|| Trace::Marks { label: mark.label().to_owned(), points, shape, percent })
-        };
-        let traces = Mark::ALL.into_iter().zip(marks).filter_map(trace).collect();
-        let title = if count == 1 { String::new() } else { packets.flows()[*flow].clone() };
-        let y_title = "Packet number".to_owned();
-        Panel { title, y_title, scale: 1.0, heading: String::new(), traces, steps: false }
-    };
-    let drawn: Vec<Panel> = panels.iter().map(panel).collect();
-    let title = match count - drawn.len() {
-        0 if count == 1 => format!("Packets over time: {label}, {first}"),
-        0 => format!("Packets over time: {label}"),
-        _ => format!("Packets over time, the {} flows of {count} with most packets: {label}", drawn.len()),
-    };
-    Ok(Some(draw::figure(SEQUENCE_FIGURE, &title, drawn, style)?))
+    let flows = shown.into_iter().map(|(flow, (_, marks))| (packets.flows()[flow].as_str(), marks)).collect();
+    Ok(Found { count, flows })
 }
 
 /// Returns whether the sender of the flow offers the packet to its first link.

@@ -17,6 +17,16 @@ pub struct Interval {
     pub to: f64,
 }
 
+impl Interval {
+    /// Returns the time to draw, in s: from `from`, which may be before the measured interval, to `to`, or to the end of
+    /// the run if that is earlier. `None` if the start is not before the end.
+    #[must_use]
+    pub fn part(self, from: Option<f64>, to: Option<f64>) -> Option<Self> {
+        let (from, to) = (from.unwrap_or(self.from), to.map_or(self.to, |to| to.min(self.to)));
+        (from < to).then_some(Self { from, to })
+    }
+}
+
 /// The results of a run. Field names are the keys of `summary.json` and do not change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {

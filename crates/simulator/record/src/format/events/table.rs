@@ -89,6 +89,11 @@ impl EventTable {
         Ok(Self { rows: file.batches.iter().flat_map(of_batch).collect(), names: file.names, omitted })
     }
 
+    /// Returns the names of all flows, in the order of the scenario.
+    pub fn flows(&self) -> impl Iterator<Item = &str> {
+        self.names[2].iter()
+    }
+
     /// Returns the number of events of this kind that the file omits.
     #[must_use]
     pub fn omitted(&self, kind: EventKind) -> u64 {
