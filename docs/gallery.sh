@@ -3,6 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 program=${1:-${CARGO_TARGET_DIR:-target}/release/headway}
+"$program" --version > /dev/null
 page=docs/src/gallery.md
 rm -rf out/gallery docs/src/pictures/gallery
 mkdir -p docs/src/pictures/gallery

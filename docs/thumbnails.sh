@@ -6,6 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 program=${1:-${CARGO_TARGET_DIR:-target}/release/headway}
+"$program" --version > /dev/null
 pictures=docs/src/pictures/scenarios
 rm -rf out/thumbnails "$pictures"
 mkdir -p "$pictures"

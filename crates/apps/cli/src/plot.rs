@@ -96,18 +96,24 @@ fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
         return Err(Failure::Plot(format!("--metric {none}: the records have no samples of it")));
     }
     figures.retain(|figure| options.metrics.is_empty() || options.metrics.contains(&figure.name));
+    if figures.is_empty() {
+        return Err(Failure::Plot("the time series have no samples in this time".to_owned()));
+    }
     Ok(figures)
 }
 
 /// Returns the simulated time to draw, in s: the measured interval, or that of `--from` and `--to`.
 fn drawn(interval: Interval, options: &PlotOptions) -> Result<Interval, Failure> {
-    let from = options.from.map_or(interval.from, |at| at.as_secs_f64());
-    let to = options.to.map_or(interval.to, |at| at.as_secs_f64().min(interval.to));
-    if from < to {
-        return Ok(Interval { from, to });
-    }
-    let end = interval.to;
-    Err(Failure::Plot(format!("--from and --to: there is nothing from {from} s to {to} s; the run ends at {end} s")))
+    let [from, to] = [options.from, options.to].map(|at| at.map(|at| at.as_secs_f64()));
+    interval.part(from, to).ok_or_else(|| {
+        let Interval { from: start, to: end } = interval;
+        Failure::Plot(format!(
+            "--from and --to: expected a start before the end and before the end of the run, {end} s; the start is {} \
+             s, the end {} s",
+            from.unwrap_or(start),
+            to.unwrap_or(end)
+        ))
+    })
 }
 
 fn check_no_interval(options: &PlotOptions) -> Result<(), Failure> {
@@ -154,9 +160,13 @@ fn drops(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec
         all.push((label, events, interval));
     }
     let runs = all.iter().map(|(label, events, interval)| RunEvents { label, events, interval: *interval });
-    let figure = drops_figure(&runs.collect::<Vec<_>>(), style);
-    let figure = figure.map_err(|error| Failure::Plot(error.to_string()))?;
-    Ok(vec![figure.ok_or_else(|| Failure::Plot("no packet was dropped in this time".to_owned()))?])
+    let runs: Vec<RunEvents<'_>> = runs.collect();
+    let figure = drops_figure(&runs, style).map_err(|error| Failure::Plot(error.to_string()))?;
+    let figure = figure.ok_or_else(|| Failure::Plot("no packet was dropped in this time".to_owned()))?;
+    for run in runs.iter().filter(|run| !run.has_drops()) {
+        output::note(&format!("warning: {}: no packet was dropped in this time", run.label));
+    }
+    Ok(vec![figure])
 }
 
 /// Returns the time-sequence graph of a record.
@@ -304,6 +314,14 @@ pub(crate) fn records(paths: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
     if records.is_empty() {
         return Err(Failure::Plot("there are no records to draw".to_owned()));
     }
+    let mut known = BTreeSet::new();
+    records.retain(|record| {
+        let is_new = known.insert(record.0.canonicalize().unwrap_or_else(|_| record.0.clone()));
+        if !is_new {
+            output::note(&format!("warning: {} is named twice and drawn once", record.0.display()));
+        }
+        is_new
+    });
     Ok(records)
 }
 
@@ -346,7 +364,9 @@ pub(crate) fn check_record(folder: &Folder) -> Result<(), Failure> {
         return Err(Failure::record(folder.0.clone(), reason));
     }
     if folder.path(RUNS).exists() {
-        return Err(Failure::record(folder.0.clone(), "this is the dataset of a sweep, which is drawn alone"));
+        let reason = "this is the dataset of a sweep without records; draw it alone and without --kind, or run `headway \
+                      sweep` with --records";
+        return Err(Failure::record(folder.0.clone(), reason));
     }
     Err(Failure::record(
         folder.0.clone(),

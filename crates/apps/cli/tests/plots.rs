@@ -69,7 +69,8 @@ fn the_dataset_of_a_sweep_is_drawn_over_its_keys() {
         (&["--over", "kind", "--log-x"], "the values of kind are not numbers"),
         (&["--complementary"], "--complementary needs --kind delay-cdf or --kind frames"),
         (&["--metric", "flow[x].loss_ratio"], "--metric"),
-        (&["voice.toml"], "this is the dataset of a sweep, which is drawn alone"),
+        (&["voice.toml"], "this is the dataset of a sweep without records; draw it alone and without --kind"),
+        (&["--kind", "drops"], "this is the dataset of a sweep without records; draw it alone and without --kind"),
     ] {
         let message = error(place, &[&["plot", "swept"], words].concat());
         assert!(message.contains(expected), "{words:?}: {message}");
@@ -147,14 +148,23 @@ fn the_drops_of_a_record_are_drawn() {
         (&["bare", "--kind", "drops"], "the record has no events"),
         (&["full", "--kind", "drops", "--log-x"], "--log-x needs --kind delay-cdf or --kind frames"),
         (&["full", "--kind", "drops", "--metric", "loss"], "--metric applies to --kind series only"),
-        (&["full", "--kind", "drops", "--from", "1h"], "there is nothing from 3600 s to "),
-        (&["full", "--from", "2s", "--to", "1s"], "there is nothing from 2 s to 1 s; the run ends at "),
+        (&["full", "--kind", "drops", "--from", "1h"], "; the start is 3600 s, the end "),
+        (&["full", "--from", "2s", "--to", "1s"], "; the start is 2 s, the end 1 s"),
         (&["full", "--kind", "frames", "--to", "1s"], "--from and --to apply to time series, "),
+        (&["full", "--from", "3h", "--to", "4h"], "; the start is 10800 s, the end 14400 s"),
+        (&["full", "--from", "10001us", "--to", "10002us"], "the time series have no samples in this time"),
         (&["full", "--from", "-1s"], "--from"),
     ] {
         let message = error(place, &[&["plot"], words].concat());
         assert!(message.contains(expected), "{words:?}: {message}");
     }
+    // The figure names the only run with drops.
+    let both = run(place, &["plot", "full", "voice", "voice", "--kind", "drops", "--format", "svg", "--out", "both"]);
+    let warnings = text(&both.stderr);
+    assert!(warnings.contains("warning: voice is named twice and drawn once"), "{warnings}");
+    assert!(warnings.contains("warning: voice: no packet was dropped in this time"), "{warnings}");
+    let found = texts(&place.join("both/drops.svg"));
+    assert!(found.iter().any(|text| text.starts_with("Dropped packets by cause: full")), "{found:?}");
 }
 
 #[test]
