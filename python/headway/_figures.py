@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _native
 from ._names import unknown
@@ -105,23 +105,45 @@ def look(style: Style) -> dict[str, object]:
     }
 
 
+Time = tuple[float | None, float | None]
+"""Start and end of the simulated time to draw, in s; None is that of the measured interval."""
+
+# Style of the marks of the figure sequence for matplotlib.
+_MARKS: dict[str, dict[str, Any]] = {
+    "sent": {"marker": ".", "color": "C0", "zorder": 1.0},
+    "dropped": {"marker": "x", "color": "C1", "zorder": 4.0},
+    "received": {"marker": "o", "color": "C2", "zorder": 2.0, "fillstyle": "none"},
+    "acknowledged": {"marker": "+", "color": "C3", "zorder": 3.0},
+}
+
+
 @overload
 def plot(
-    records: Sequence[Record] | Mapping[str, Record], figure: str = ..., *, ax: None = None, **style: Unpack[Style]
+    records: Sequence[Record] | Mapping[str, Record],
+    figure: str = ...,
+    *,
+    time: Time = ...,
+    ax: None = None,
+    **style: Unpack[Style],
 ) -> Figure: ...
 @overload
-def plot(records: Sequence[Record] | Mapping[str, Record], figure: str = ..., *, ax: Axes) -> Axes: ...
+def plot(
+    records: Sequence[Record] | Mapping[str, Record], figure: str = ..., *, time: Time = ..., ax: Axes
+) -> Axes: ...
 def plot(
     records: Sequence[Record] | Mapping[str, Record],
     figure: str = "throughput",
     *,
+    time: Time = (None, None),
     ax: Axes | None = None,
     **style: Unpack[Style],
 ) -> Figure | Axes:
     """Draws one of `headway.FIGURES` for one or more records.
 
     - `records`: a list, or a dict with a label for each record. Labels of a list are the names of
-      the scenarios.
+      the scenarios, with the seed or a number where names are equal.
+    - `time`: start and end of the simulated time to draw, in s, such as `(5, 6)` or `(None, 10)`, of
+      a figure over time. The default is the measured interval.
     - `ax`: axes of matplotlib. The lines of a figure over time are added to them, and the axes are
       returned. Without `ax`, a `Figure` is returned.
     - The other arguments are the style of the figure: `size` in px (1/96 inch) or `size_mm`,
@@ -130,25 +152,36 @@ def plot(
     """
     if figure not in FIGURES:
         raise unknown("figure", figure, FIGURES)
-    labeled = (
-        list(records.items())
-        if isinstance(records, Mapping)
-        else [(record.summary["name"], record) for record in records]
-    )
+    labeled = list(records.items()) if isinstance(records, Mapping) else _labeled(records)
     inner = [(label, record._inner) for label, record in labeled]
     missing = ValueError(f"the records have no values for the figure {figure}")
     if ax is not None:
-        axis_label, lines = _native.lines(inner, figure)
+        axis_label, lines = _native.lines(inner, figure, time)
         if not lines:
             raise missing
         for label, times, values in lines:
-            # A queue keeps its length until the next sample.
-            ax.plot(times, values, label=label, drawstyle="steps-post" if figure == "queue" else "default")
+            if figure == "sequence":
+                ax.plot(times, values, label=label, linestyle="none", **_MARKS[label.rsplit(": ", 1)[-1]])
+            else:
+                # A queue keeps its length until the next sample, and a number of drops until the next drop.
+                steps = figure in {"queue", "drops"}
+                ax.plot(times, values, label=label, drawstyle="steps-post" if steps else "default")
         ax.set_xlabel("Time (s)")
         ax.set_ylabel(axis_label)
-        ax.set_ylim(bottom=0)
+        if figure != "sequence":
+            ax.set_ylim(bottom=0)
         return ax
-    drawn = _native.draw(inner, figure, look(style))
+    drawn = _native.draw(inner, figure, time, look(style))
     if drawn is None:
         raise missing
     return Figure._of(drawn)
+
+
+def _labeled(records: Sequence[Record]) -> list[tuple[str, Record]]:
+    """Returns each record with a label that no other has."""
+    names = [record.summary["name"] for record in records]
+    if len(set(names)) < len(names):
+        names = [f"{name} seed={record.summary['seed']}" for name, record in zip(names, records, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    return list(zip(names, records, strict=True))

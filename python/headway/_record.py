@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Unpack
 
-    from ._figures import Figure, Style
+    from ._figures import Figure, Style, Time
     from ._scenario import Scenario
     from ._summary import Summary
 
@@ -163,15 +163,22 @@ class Record:
         return self._inner.metric(expression)
 
     @overload
-    def plot(self, figure: str = ..., *, ax: None = None, **style: Unpack[Style]) -> Figure: ...
+    def plot(self, figure: str = ..., *, time: Time = ..., ax: None = None, **style: Unpack[Style]) -> Figure: ...
     @overload
-    def plot(self, figure: str = ..., *, ax: Axes) -> Axes: ...
-    def plot(self, figure: str = "throughput", *, ax: Axes | None = None, **style: Unpack[Style]) -> Figure | Axes:
+    def plot(self, figure: str = ..., *, time: Time = ..., ax: Axes) -> Axes: ...
+    def plot(
+        self,
+        figure: str = "throughput",
+        *,
+        time: Time = (None, None),
+        ax: Axes | None = None,
+        **style: Unpack[Style],
+    ) -> Figure | Axes:
         """Returns one of `headway.FIGURES`, or adds it to axes of matplotlib.
 
         The other arguments are those of `headway.plot`, which draws several records.
         """
-        return plot([self], figure, **style) if ax is None else plot([self], figure, ax=ax)
+        return plot([self], figure, time=time, **style) if ax is None else plot([self], figure, time=time, ax=ax)
 
     def __repr__(self) -> str:
         summary = self.summary

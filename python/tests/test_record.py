@@ -274,6 +274,13 @@ def test_rates_drops_and_packets_are_drawn(tmp_path, program):
         program("plot", tmp_path / "run", "--kind", kind, "--format", "svg")
     for name in ("rates", "drops", "sequence"):
         assert headway.plot({"run": record}, name).svg == (tmp_path / "run" / f"{name}.svg").read_text()
+    program("plot", tmp_path / "run", "--kind", "drops", "--format", "svg", "--from", "1s", "--to", "2s")
+    drawn = headway.plot({"run": record}, "drops", time=(1, 2))
+    assert drawn.svg == (tmp_path / "run" / "drops.svg").read_text()
+    with pytest.raises(ValueError, match="the start is 2.0 s, the end 1.0 s"):
+        record.plot("drops", time=(2, 1))
+    with pytest.raises(ValueError, match="time: expected a start before the end"):
+        record.plot("sequence", time=(9, None))
     with pytest.raises(ValueError, match="the figure sequence shows one record"):
         headway.plot({"run": record, "other": record}, "sequence")
 
@@ -307,6 +314,40 @@ def test_lines_are_added_to_axes_of_matplotlib(record):
     headway.plot({"a": record, "b": record}, "delay", ax=axes)
     assert [line.get_label() for line in axes.lines[1:]] == ["a", "b"]
     pyplot.close()
+
+
+def test_drops_and_packets_are_added_to_axes_of_matplotlib():
+    from matplotlib import pyplot
+
+    record = headway.Scenario(
+        duration="4s",
+        links=[Link(("a", "b"), rate="300kbps", delay="5ms", queue={"kind": "droptail", "limit": "5packets"})],
+        flows=[Flow(name, "a", "b", transport="tfrc", source="ftp") for name in ("x", "y")],
+    ).run(trace="packets")
+    _, axes = pyplot.subplots()
+    record.plot("drops", ax=axes)
+    drawn = {line.get_label(): line.get_ydata() for line in axes.lines}
+    assert set(drawn) == {"x: queue full", "y: queue full"}
+    full = [flow for flow, cause in zip(record.events["flow"], record.events["cause"]) if cause == "queue_full"]
+    assert {name: values[-1] for name, values in drawn.items()} == {
+        f"{name}: queue full": full.count(name) for name in ("x", "y")
+    }
+    assert axes.get_ylabel() == "Dropped (packets)"
+    _, axes = pyplot.subplots()
+    record.plot("sequence", time=(1, 2), ax=axes)
+    marks = {line.get_label(): line for line in axes.lines}
+    assert {f"{name}: {mark}" for name in "xy" for mark in ("sent", "received")} <= set(marks)
+    assert all(1 <= at <= 2 for at in marks["x: sent"].get_xdata())
+    assert (marks["x: sent"].get_linestyle(), marks["x: received"].get_marker()) == ("None", "o")
+    with pytest.raises(ValueError, match="delay-cdf is not a figure over time"):
+        record.plot("delay-cdf", ax=axes)
+    pyplot.close("all")
+
+
+def test_records_of_one_scenario_have_different_labels(record):
+    other = headway.plot([record, record]).svg
+    assert "\nscenario seed=1 (1)\n" in other
+    assert "\nscenario seed=1 (2)\n" in other
 
 
 def test_tables_are_read_by_column_and_row(record):

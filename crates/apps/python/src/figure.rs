@@ -2,11 +2,12 @@
 
 use crate::record::Record;
 use headway_record::plot::{
-    Figure as Drawn, LegendPlace, PlotError, Run, RunDelays, RunEvents, Style, XAxis, delay_chart, drops_figure,
-    frame_chart, sequence_figure, series_figure, series_lines,
+    Figure as Drawn, LegendPlace, PlotError, Points, Run, RunDelays, RunEvents, SequenceError, Style, XAxis,
+    delay_chart, drop_lines, drops_figure, frame_chart, sequence_figure, sequence_marks, series_figure, series_lines,
 };
 use headway_record::{
-    DROPS_FIGURE, FIGURE_ENDINGS, SEQUENCE_FIGURE, SERIES_FIGURES, SeriesFigure, SeriesTable, figure_names,
+    DROPS_FIGURE, EventTable, FIGURE_ENDINGS, Interval, PacketTable, SEQUENCE_FIGURE, SERIES_FIGURES, SeriesFigure,
+    SeriesTable, Summary, figure_names,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -99,35 +100,28 @@ fn series_figure_of(name: &str) -> Option<&'static SeriesFigure> {
     SERIES_FIGURES.iter().find(|figure| figure.name == name)
 }
 
+/// Start and end of the time to draw, in s.
+type Time = (Option<f64>, Option<f64>);
+/// Labels and records.
+type Records<'py> = Vec<(String, PyRef<'py, Record>)>;
+
 /// Draws a figure of records; `None` if they have no values for it.
 #[pyfunction]
-pub(crate) fn draw(records: Vec<(String, PyRef<'_, Record>)>, name: &str, look: Look) -> PyResult<Option<Figure>> {
+pub(crate) fn draw(records: Records<'_>, name: &str, time: Time, look: Look) -> PyResult<Option<Figure>> {
     let style = look.style()?;
     let drawn = if let Some(figure) = series_figure_of(name) {
         let tables = tables(&records)?;
-        series_figure(figure, &runs(&records, &tables), &style).map_err(wrong)?
+        series_figure(figure, &runs(&records, &tables, time)?, &style).map_err(wrong)?
     } else if name == DROPS_FIGURE {
-        let events = records.iter().map(|(label, record)| {
-            record.read_events()?.ok_or_else(|| PyValueError::new_err(format!("{label} has no events")))
-        });
-        let events = events.collect::<PyResult<Vec<_>>>()?;
-        let all = records.iter().zip(&events);
-        let runs =
-            all.map(|((label, record), events)| RunEvents { label, events, interval: record.summary().interval });
-        let runs: Vec<_> = runs.collect();
-        drops_figure(&runs, &style).map_err(wrong)?
+        let events = events(&records)?;
+        drops_figure(&run_events(&records, &events, time)?, &style).map_err(wrong)?
     } else if name == SEQUENCE_FIGURE {
-        let [(label, record)] = &records[..] else {
-            return Err(PyValueError::new_err("the figure sequence shows one record"));
-        };
-        let missing = || {
-            let or = "or draw its folder with `headway plot`";
-            format!("{label} has no packet trace in memory; give trace=\"packets\" to run(), {or}")
-        };
-        let packets = record.packet_table()?.ok_or_else(|| PyValueError::new_err(missing()))?;
-        let drawn = sequence_figure(label, &packets, record.summary(), &style);
-        drawn.map_err(|error| PyValueError::new_err(error.to_string()))?
+        let (label, packets, summary) = packets(&records, time)?;
+        sequence_figure(label, &packets, &summary, &style).map_err(damaged)?
     } else {
+        if time != (None, None) {
+            return Err(PyValueError::new_err(format!("time applies to figures over time only, not to {name}")));
+        }
         let distributions = records.iter().map(|(label, record)| {
             let distributions = record.read_distributions()?;
             let missing =
@@ -149,29 +143,79 @@ type Line = (String, Vec<f64>, Vec<f64>);
 
 /// Returns the title of the vertical axis and the lines of a figure over time.
 #[pyfunction]
-pub(crate) fn lines(records: Vec<(String, PyRef<'_, Record>)>, name: &str) -> PyResult<(String, Vec<Line>)> {
-    let figure = series_figure_of(name);
-    let figure = figure.ok_or_else(|| PyValueError::new_err(format!("{name} is not a figure over time")))?;
-    let tables = tables(&records)?;
-    let found = series_lines(figure, &runs(&records, &tables));
-    let line = |(label, points): (String, Vec<(f64, f64)>)| {
+pub(crate) fn lines(records: Records<'_>, name: &str, time: Time) -> PyResult<(String, Vec<Line>)> {
+    let found = if let Some(figure) = series_figure_of(name) {
+        let tables = tables(&records)?;
+        series_lines(figure, &runs(&records, &tables, time)?)
+    } else if name == DROPS_FIGURE {
+        let events = events(&records)?;
+        drop_lines(&run_events(&records, &events, time)?)
+    } else if name == SEQUENCE_FIGURE {
+        let (_, packets, summary) = packets(&records, time)?;
+        sequence_marks(&packets, &summary).map_err(damaged)?
+    } else {
+        return Err(PyValueError::new_err(format!("{name} is not a figure over time")));
+    };
+    let line = |(label, points): (String, Points)| {
         let (times, values) = points.into_iter().unzip();
         (label, times, values)
     };
     Ok((found.y_title, found.lines.into_iter().map(line).collect()))
 }
 
-fn tables(records: &[(String, PyRef<'_, Record>)]) -> PyResult<Vec<SeriesTable>> {
+fn tables(records: &Records<'_>) -> PyResult<Vec<SeriesTable>> {
     records.iter().map(|(_, record)| record.series_table()).collect()
 }
 
-fn runs<'a>(records: &'a [(String, PyRef<'_, Record>)], tables: &'a [SeriesTable]) -> Vec<Run<'a>> {
-    let run = |((label, record), series): (&'a (String, PyRef<'_, Record>), &'a SeriesTable)| Run {
-        label,
-        series,
-        interval: record.summary().interval,
+fn runs<'a>(records: &'a Records<'_>, tables: &'a [SeriesTable], time: Time) -> PyResult<Vec<Run<'a>>> {
+    let run = |((label, record), series): (&'a (String, PyRef<'_, Record>), &'a SeriesTable)| {
+        Ok(Run { label, series, interval: interval(record.summary(), time)? })
     };
     records.iter().zip(tables).map(run).collect()
+}
+
+fn events(records: &Records<'_>) -> PyResult<Vec<EventTable>> {
+    let events = records.iter().map(|(label, record)| {
+        record.read_events()?.ok_or_else(|| PyValueError::new_err(format!("{label} has no events")))
+    });
+    events.collect()
+}
+
+fn run_events<'a>(records: &'a Records<'_>, events: &'a [EventTable], time: Time) -> PyResult<Vec<RunEvents<'a>>> {
+    let run = |((label, record), events): (&'a (String, PyRef<'_, Record>), &'a EventTable)| {
+        Ok(RunEvents { label, events, interval: interval(record.summary(), time)? })
+    };
+    records.iter().zip(events).map(run).collect()
+}
+
+/// Returns the label and the packets of the only record, and its summary with the time to draw.
+fn packets<'a>(records: &'a Records<'_>, time: Time) -> PyResult<(&'a str, PacketTable<'a>, Summary)> {
+    let [(label, record)] = &records[..] else {
+        return Err(PyValueError::new_err("the figure sequence shows one record"));
+    };
+    let missing = || {
+        let or = "or draw its folder with `headway plot`";
+        format!("{label} has no packet trace in memory; give trace=\"packets\" to run(), {or}")
+    };
+    let packets = record.packet_table()?.ok_or_else(|| PyValueError::new_err(missing()))?;
+    let interval = interval(record.summary(), time)?;
+    Ok((label, packets, Summary { interval, ..record.summary().clone() }))
+}
+
+/// Returns the time to draw of a run.
+fn interval(summary: &Summary, (from, to): Time) -> PyResult<Interval> {
+    summary.interval.part(from, to).ok_or_else(|| {
+        let Interval { from: start, to: end } = summary.interval;
+        let (from, to) = (from.unwrap_or(start), to.unwrap_or(end));
+        PyValueError::new_err(format!(
+            "time: expected a start before the end and before the end of the run, {end} s; the start is {from} s, the \
+             end {to} s"
+        ))
+    })
+}
+
+fn damaged(error: SequenceError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 pub(crate) fn wrong(error: PlotError) -> PyErr {
