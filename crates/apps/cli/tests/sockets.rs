@@ -840,12 +840,22 @@ fn records_of_connections_are_drawn() {
     let series = std::fs::read(path("call/series.arrow")).unwrap();
     let series = headway_record::SeriesTable::from_ipc(&series).unwrap();
     assert!(!series.samples("send", "waiting_packets").is_empty());
+    let mean = |metric: &str| {
+        let samples = series.samples("send", metric);
+        samples.iter().map(|sample| sample.1).sum::<f64>() / samples.len() as f64
+    };
+    // A rate without headers is below that of the packets, which all arrive.
+    let (sending, throughput) = (mean("sending_rate_bps"), mean("throughput_bps"));
+    assert!(0.0 < sending && sending < throughput, "{sending} {throughput}");
+    assert!(mean("encoder_rate_bps") > 0.0);
     let received = last(&receiver.end(None).1);
     let viewer: Value = json(&std::fs::read_to_string(path("viewer/summary.json")).unwrap());
     assert_eq!(viewer["flows"][0]["received_packets"], received["received_packets"]);
     let drawn = headway(&["plot", &path("call"), &path("viewer")]).output().unwrap();
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
     assert!(Path::new(&path("call/throughput.svg")).exists());
+    let rates = std::fs::read_to_string(path("call/rates.svg")).unwrap();
+    assert!(["sending rate", "allowed rate", "encoder rate"].iter().all(|label| rates.contains(label)), "{rates}");
 }
 
 #[test]

@@ -41,8 +41,9 @@ metrics! {
     SENDING_RATE "sending_rate_bps", "Sending rate", "flow with a rate controller",
         "data bits that the sender sent since the previous sample, with retransmissions and without headers, divided by \
          the time since then";
-    ENCODER_RATE "encoder_rate_bps", "Encoder rate", "flow with the source `encoder` or `encodings`",
-        "rate of the encoder without headers, from the start to the stop of the flow";
+    ENCODER_RATE "encoder_rate_bps", "Encoder rate", "flow with the source `encoder` or `encodings`, or of a real connection",
+        "rate of the encoder without headers, from the start to the stop of the flow; of a real connection, the rate \
+         that an encoder should have";
     QUEUE "queue_packets", "Queue", "link", "packets in the queue, without the packet in transmission";
     RED_AVERAGE "red_average_packets", "RED average queue", "link with RED", "average queue length of RED";
     LINK_DELAY "link_delay_s", "Link delay", "link whose delay changes", "current propagation delay";

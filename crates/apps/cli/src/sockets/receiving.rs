@@ -389,7 +389,7 @@ impl Figures for Received {
 
     fn values(&self) -> Vec<Values> {
         let lost = self.missing_packets + self.dropped_packets;
-        vec![[Some(self.now.goodput_bps), Some(lost as f64), None, None, None, None]]
+        vec![[Some(self.now.goodput_bps), Some(lost as f64), None, None, None, None, None, None]]
     }
 
     fn page(&self) -> String {

@@ -19,8 +19,16 @@ pub(super) struct Recording {
     series: Vec<[SeriesId; METRICS.len()]>,
 }
 
-const METRICS: [&str; 6] =
-    [metric::THROUGHPUT, metric::LOSS, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE, metric::WAITING];
+const METRICS: [&str; 8] = [
+    metric::THROUGHPUT,
+    metric::LOSS,
+    metric::SENDING_RATE,
+    metric::ALLOWED_RATE,
+    metric::ENCODER_RATE,
+    metric::RTT,
+    metric::LOSS_EVENT_RATE,
+    metric::WAITING,
+];
 
 /// Values of [`METRICS`], if they are known.
 pub(super) type Values = [Option<f64>; METRICS.len()];

@@ -57,8 +57,10 @@ pub(super) struct Sending {
     is_interrupted: bool,
     status: Option<Status>,
     fec: FecCounters,
-    /// Time of the previous report, and number of delivered bytes at that time.
-    before: (Instant, u64),
+    /// Number of bytes of all sent datagrams, without headers.
+    sent_bytes: u64,
+    /// Time of the previous report, and numbers of delivered and of sent bytes at that time.
+    before: (Instant, u64, u64),
 }
 
 /// Figures of sent datagrams, in total and since the previous report. The names of `interval` and `flow` are those of
@@ -87,11 +89,13 @@ pub(super) struct Sent {
     pub(super) reverse: Option<ReverseReport>,
 }
 
-/// Current figures. Names are those of `series.arrow`, which lacks the encoder rate.
+/// Current figures. Names are those of `series.arrow`.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Now {
     /// Delivered rate with headers since the previous report, in bit/s.
     pub(super) throughput_bps: f64,
+    /// Rate of the sent datagrams without headers since the previous report, in bit/s.
+    pub(super) sending_rate_bps: f64,
     pub(super) allowed_rate_bps: Option<f64>,
     /// Target rate of an encoder, in bit/s.
     pub(super) encoder_rate_bps: Option<f64>,
@@ -123,7 +127,8 @@ impl Sending {
             is_interrupted: false,
             status: None,
             fec: FecCounters::default(),
-            before: (now, 0),
+            sent_bytes: 0,
+            before: (now, 0, 0),
         }
     }
 
@@ -157,7 +162,6 @@ impl Sending {
     pub(super) fn on_event(&mut self, now: Instant, event: &Event) {
         match event {
             Event::Media(number, fate) => self.fate(now, *number, *fate),
-            Event::Rate(rate) => self.encoder_rate = Some(*rate),
             Event::Interrupted(_) => {
                 self.interruptions += 1;
                 (self.is_connected, self.is_interrupted) = (false, true);
@@ -184,6 +188,7 @@ impl Sending {
             }
             self.meter.left_send_queue(now, kind, now.since(datagram.written));
             self.meter.sent(&packet);
+            self.sent_bytes += u64::from(datagram.bytes);
             return;
         }
         let InFlight { written, sent, bytes, fragment, expires, .. } = *datagram;
@@ -232,6 +237,7 @@ impl Sending {
         if let Some(fec) = connection.fec_counters() {
             self.fec = fec;
         }
+        self.encoder_rate = connection.encoding_rate();
         if let Some(status) = connection.status() {
             if let Some(rtt) = status.rtt {
                 self.meter.rtt(now, rtt);
@@ -274,12 +280,14 @@ impl Sending {
         (flow.one_way_delay_s, flow.jitter_s, flow.display) = (None, None, None);
         flow.frames.values_mut().for_each(|frames| frames.delay_s = None);
         let arrived = self.meter.total_received_bytes();
-        let (at, previous_bytes) = std::mem::replace(&mut self.before, (now, arrived));
+        let (at, arrived_before, sent_before) = std::mem::replace(&mut self.before, (now, arrived, self.sent_bytes));
         let seconds = now.since(at).as_secs_f64();
         let sender = self.status.and_then(|status| status.sender);
         let rate = |rate: Rate| rate.bits_per_second() as f64;
+        let mean_bps = |bytes: u64| if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 };
         let current = Now {
-            throughput_bps: if seconds > 0.0 { 8.0 * (arrived - previous_bytes) as f64 / seconds } else { 0.0 },
+            throughput_bps: mean_bps(arrived - arrived_before),
+            sending_rate_bps: mean_bps(self.sent_bytes - sent_before),
             allowed_rate_bps: sender.and_then(|sender| sender.target_rate).map(rate),
             encoder_rate_bps: self.encoder_rate.map(rate),
             rtt_s: self.status.and_then(|status| status.rtt).map(|rtt| rtt.as_secs_f64()),
@@ -395,8 +403,16 @@ impl Figures for Sent {
         let now = &self.now;
         let lost = now.loss_packets as f64;
         let waiting = Some(now.waiting_packets as f64);
-        let own =
-            [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio, waiting];
+        let own = [
+            Some(now.throughput_bps),
+            Some(lost),
+            Some(now.sending_rate_bps),
+            now.allowed_rate_bps,
+            now.encoder_rate_bps,
+            now.rtt_s,
+            now.loss_event_ratio,
+            waiting,
+        ];
         std::iter::once(own).chain(self.reverse.iter().flat_map(|reverse| reverse.received.values())).collect()
     }
 
@@ -429,6 +445,11 @@ impl Figures for Sent {
         page.counter("interruptions", "Number of times that the connection was lost.", self.interruptions);
         page.gauge("waiting_packets", "Number of datagrams in the send queue.", Some(now.waiting_packets as f64));
         page.gauge("throughput_bps", "Delivered rate with headers, in bit/s.", Some(now.throughput_bps));
+        page.gauge(
+            "sending_rate_bps",
+            "Rate of the sent datagrams without headers, in bit/s.",
+            Some(now.sending_rate_bps),
+        );
         page.gauge("allowed_rate_bps", "Rate that the controller allows, in bit/s.", now.allowed_rate_bps);
         page.gauge("encoder_rate_bps", "Target rate of an encoder, in bit/s.", now.encoder_rate_bps);
         page.gauge("rtt_seconds", "Smoothed round-trip time, in s.", now.rtt_s);
