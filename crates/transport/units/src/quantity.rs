@@ -254,7 +254,11 @@ impl FromStr for Probability {
             "%" => number / 100.0,
             _ => return Err(not()),
         };
-        Self::new(value).ok_or_else(|| ParseError::OutOfRange { text: shorten(text), what: WHAT, range: "from 0 to 1" })
+        Self::new(value).ok_or_else(|| ParseError::OutOfRange {
+            text: shorten(text),
+            what: WHAT,
+            range: "from 0 to 1, or from 0% to 100%",
+        })
     }
 }
 impl fmt::Display for QueueSize {
