@@ -69,7 +69,7 @@ impl LinkChanges {
     ///
     /// # Errors
     /// Returns the first change that is not later than the previous one; else the first without rate and delay; else
-    /// the last change of the rate, if that is zero.
+    /// the last change of the rate, if it sets the rate to zero.
     pub fn new(changes: Vec<LinkChange>) -> Result<Self, LinkChangesError> {
         if let Some(before) = changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
             let index = before + 1;

@@ -86,8 +86,8 @@ fn at_the_bottleneck(summary: &Summary) -> impl Iterator<Item = &LinkFlowSummary
 }
 
 /// Media packets of a class are marked instead of dropped early, and the flows react: no excess lasts. Packets of no
-/// class are dropped. Marks are set on queued packets, so as many leave as were set, except those dropped or waiting
-/// at the end.
+/// class are dropped. Marks are set on queued packets, so every mark leaves the queue, unless its packet is dropped or
+/// waits at the end.
 #[test]
 fn media_are_marked_while_other_packets_are_dropped() {
     for action in ["mark-tail", "mark-head"] {

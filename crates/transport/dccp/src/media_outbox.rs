@@ -239,7 +239,7 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self.settle_decided(now);
     }
 
-    /// Handles a lost datagram that the receiver cannot restore: it is sent again if it can still arrive on time.
+    /// Handles a lost datagram that the receiver cannot restore: enqueues it again if it can still arrive on time.
     fn on_lost(&mut self, now: Instant, datagram: Datagram<T>) {
         let Self { queue, outcomes, .. } = self;
         let Some(media) = datagram.media else {

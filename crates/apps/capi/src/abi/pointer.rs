@@ -60,8 +60,9 @@ fn is_memory(pointer: *const u8, len: usize, name: &'static str) -> Result<bool,
     Ok(len > 0)
 }
 
-/// Writes as many bytes of a structure as the structure of the caller has, and sets its size to this number. Later
-/// versions of the library may append fields. `least`: size of the structure in the first version, in bytes.
+/// Writes a structure, truncated to the size of the caller's structure, and sets the size field to the number of bytes
+/// written. Later versions of the library may append fields. `least`: size of the structure in the first version, in
+/// bytes.
 ///
 /// # Safety
 ///

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Link of `headway proxy` and `headway shell`.
 #[derive(Debug, Args)]
 pub(crate) struct LinkOptions {
-    /// Scenario file with the link. Only its links, seed, dialect and ties are used [default: a link with a rate of
-    /// 8Gbps and a delay of 0s].
+    /// Scenario file with the link. Only its links, nodes, `seed`, `dialect` and `ties` are used [default: a link with
+    /// a rate of 8Gbps and a delay of 0s].
     #[arg(long, value_name = "FILE")]
     pub(crate) scenario: Option<PathBuf>,
     /// Name of the scenario's link in the direction from the clients to the server (`headway proxy`) or out of the

@@ -274,11 +274,11 @@ pub(crate) struct WatchOptions {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
     /// Write a record of the connection to this folder, with one sample per second. `headway plot` and `headway view`
-    /// read it. `headway relay --listen` also requires --once.
+    /// read it. In `headway relay --listen`, --record requires --once.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     /// Show the connection in the browser while it runs. PORT is a TCP port of the loopback address [default: a free
-    /// port]. Without --record, the data are deleted at the end. `headway relay --listen` also requires --once.
+    /// port]. Without --record, the data are deleted at the end. In `headway relay --listen`, --view requires --once.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     pub(crate) view: Option<u16>,
     /// Print the address of --view without opening a browser.

@@ -14,8 +14,9 @@ pub struct LabReport {
     /// Release error, in s: time from the departure of a packet from its last simulated link until the kernel has
     /// accepted it. Never negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Longest wall-clock time, in s, for which the lab's process was suspended although packets were due. Above 100
-    /// times `bound_s`, the run is not valid.
+    /// Longest wall-clock time, in s, from the time at which the lab's process was due until it ran. The process is due
+    /// at each event of the simulation, and at the latest after 200 ms. Above 100 times `bound_s`, the run is not
+    /// valid.
     pub longest_stall_s: f64,
     /// Share of one processor's time that the simulation of the links used, from 0 to 1.
     pub cpu_share: f64,

@@ -39,8 +39,9 @@ pub struct PathReport {
     /// Release error, in s: time from the departure of a packet from the link until the kernel has accepted it. Never
     /// negative; `None` if no packet was sent.
     pub release_error_s: Option<DelaySummary>,
-    /// Longest wall-clock time, in s, for which the emulator was suspended although packets were due. Above 100 times
-    /// the bound of the release error, the run is not valid.
+    /// Longest wall-clock time, in s, from the time at which the thread of this direction was due until it ran. The
+    /// thread is due at each event of the link, and at the latest after 100 ms. Above 100 times the bound of the
+    /// release error, the run is not valid.
     pub longest_stall_s: f64,
     /// Share of one processor's time that the thread of this direction used, from 0 to 1.
     pub cpu_share: f64,

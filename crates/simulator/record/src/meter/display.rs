@@ -1,9 +1,10 @@
 //! Display of a flow's video at the receiver, and its freezes.
 //!
-//! A video frame is displayed when it is complete, if that is by its deadline and no later frame was displayed before.
-//! There is no playout buffer. A gap between two displayed frames is a freeze if it is at least max(3 m, m + 150 ms),
-//! where m is the mean of the last 30 gaps (`freezeCount` of the W3C's WebRTC statistics). The gap after the last
-//! displayed frame ends when the last frame was written.
+//! A video frame is displayed when it is complete. It is not displayed if it completes after its deadline, or if a
+//! frame that was written later has already been displayed. A frame without a deadline is never late. There is no
+//! playout buffer. A gap between two displayed frames is a freeze if it is at least max(3 m, m + 150 ms), where m is
+//! the mean of the last 30 gaps (`freezeCount` of the W3C's WebRTC statistics). The gap after the last displayed frame
+//! ends when the last frame was written.
 
 use super::frames::WrittenFrame;
 use super::measured::Measured;

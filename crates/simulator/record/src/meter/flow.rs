@@ -116,7 +116,7 @@ pub struct FlowSummary {
     /// the flow has audio packets with a lifetime. Set by the simulation.
     #[serde(default)]
     pub r_factor: Option<f64>,
-    /// Mean opinion score computed from `r_factor`, 1 to 4.5; `None` if that is `None`.
+    /// Mean opinion score computed from `r_factor`, 1 to 4.5; `None` if `r_factor` is `None`.
     #[serde(default)]
     pub mos: Option<f64>,
     /// Counts of media frames, by media kind. Empty for sources without frames.

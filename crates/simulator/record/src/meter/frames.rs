@@ -1,7 +1,8 @@
 //! Counts of a flow's frames. A frame is a unit of playout, sent in one or more packets.
 //!
 //! A frame belongs to the interval that contains its deadline, as packets do for on-time ratios, or without a deadline,
-//! its creation time. Writing, completion and timeliness of a frame count in that interval only.
+//! its creation time. Writing, completion and timeliness of a frame count in that interval only. A frame without a
+//! deadline is never counted as on time.
 
 use super::delay::DelaySummary;
 use super::display::{DisplayMeter, DisplaySummary};
@@ -36,7 +37,8 @@ pub struct FrameSummary {
     pub written_frames: u64,
     /// Written frames of which all packets arrived by the end of the run.
     pub complete_frames: u64,
-    /// Written frames of which all packets arrived by the deadline of the frame; absent if no frame has a deadline.
+    /// Written frames that have a deadline and all of whose packets arrived by that time; absent if no frame has a
+    /// deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_frames: Option<u64>,
     /// Complete frames divided by written frames.

@@ -23,7 +23,8 @@ struct HostEntry {
     meter: HostMeter,
     /// Distinguishes its events from those of other hosts, with drawn ties.
     salt: u32,
-    /// Whether the event queue has an event of this host, at the end of its delivery or earlier if that was postponed.
+    /// Whether the event queue has an event of this host: at the end of its delivery, or earlier if the end was
+    /// postponed.
     pending: bool,
 }
 

@@ -96,7 +96,7 @@ mod tests {
         std::iter::from_fn(|| blocks.poll()).collect()
     }
 
-    /// A lost datagram is restored once as many packets of its block have arrived as the block has datagrams.
+    /// In a block of n datagrams, a lost datagram is restored once n packets of the block have arrived.
     #[test]
     fn arrivals_decide() {
         let mut blocks = Blocks::default();

@@ -26,14 +26,14 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A Reed-Solomon code is maximum distance separable: as many symbols as the block has are enough, whichever.
+        /// A Reed-Solomon code is maximum distance separable: any n symbols restore a block of n symbols.
         #[test]
         fn any_symbols_restore_the_block(
             lens in prop::collection::vec(1_usize..60, 1..40), repairs in 1_u8..12, choice: u64,
         ) {
             let mut symbols: Vec<_> = lens.iter().zip(1..).map(|(len, fill)| vec![fill; *len]).collect();
             let repaired = encode(&mut symbols, usize::from(repairs));
-            // Keeps as many packets of both kinds as the block has symbols.
+            // For a block of n symbols, keeps n of its symbols and repair symbols.
             let mut order: Vec<usize> = (0..symbols.len() + repaired.len()).collect();
             order.sort_by_key(|place| (*place as u64 + 1).wrapping_mul(choice | 1).rotate_left(17) % 1009);
             order.truncate(symbols.len());

@@ -5,8 +5,7 @@
 //! is written I PBB IBB PBB IBB .. The first GOP has no B frames before its I frame.
 //!
 //! **Schedule.** Frames are evenly spaced: the n-th in this order, from 0, is written at start + n * interval. An
-//! encoder that runs at the camera's rate has this schedule, with a delay of as many intervals as there are consecutive
-//! B frames.
+//! encoder that runs at the camera's rate has this schedule. With n consecutive B frames its delay is n intervals.
 //!
 //! **Sizes.** A frame of a type with mean m has m * exp(s Z - s^2 / 2), where s^2 = ln(1 + v^2), v is the coefficient
 //! of variation (standard deviation / mean) and Z is standard normal. Mean m and variation v are exact. Sizes are

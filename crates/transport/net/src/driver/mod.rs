@@ -115,8 +115,8 @@ pub struct SocketCounters {
     pub unsendable_datagrams: u64,
     /// Datagrams for the program that were dropped because it did not read in time.
     pub unread_datagrams: u64,
-    /// Failed handshakes that peers began, for example because of an unexpected certificate, another controller, a
-    /// limit or no answer.
+    /// Failed handshakes that peers began. Reasons are, for example, an unexpected certificate, no common controller, a
+    /// limit of this endpoint on connections or handshakes, or a peer that stops answering.
     pub refused_handshakes: u64,
 }
 
