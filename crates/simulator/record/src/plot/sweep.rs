@@ -30,7 +30,8 @@ pub struct Sweep {
     pub groups: Vec<Group>,
 }
 
-/// Samples over the parameter that form a line, or a box or distribution for each [`GroupPoint`].
+/// Samples at several values of the parameter, drawn as one line, as a box or distribution for each [`GroupPoint`], or
+/// as a row of the heat map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Label in the legend; not shown for a single group.

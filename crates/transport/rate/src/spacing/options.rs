@@ -13,7 +13,7 @@ const MAX_GAP: Duration = Duration::from_secs(64);
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingOptions {
-    /// Response to a loss that may be caused by a shortening of the gap.
+    /// Response to a loss that a shorter gap between packets may have caused.
     pub damping: Damping,
     /// Rule by which the gap shortens after a report without losses.
     pub shorten: Shorten,
@@ -42,7 +42,7 @@ pub struct SpacingOptions {
     pub remembers_rate: bool,
 }
 
-/// Response to a loss that may be caused by a shortening of the gap.
+/// Response to a loss that a shorter gap between packets may have caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
