@@ -204,9 +204,9 @@ impl RtpSocket {
         self.shared.inspect(Session::rate)
     }
 
-    /// Returns the state of the controller.
+    /// Returns the state of the controller; `None` after the circuit breaker has stopped the sender.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> Option<Status> {
         self.shared.inspect(Session::status)
     }
 

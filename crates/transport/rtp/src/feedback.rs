@@ -89,8 +89,7 @@ impl Feedback {
             }
             known.push((block, stream));
         }
-        let ticks = self.clock.extend(packet.report_timestamp);
-        let clock = Instant::from_nanos((u128::from(ticks) * 1_000_000_000 / 65_536) as u64);
+        let clock = self.clock.instant(packet.report_timestamp);
         self.newest = self.newest.max(Some(clock));
         for (block, stream) in known {
             self.present.insert(block.ssrc);

@@ -9,7 +9,7 @@ use crate::stream::Stream;
 use headway_media::{Framing, Media, SendQueue, Unsent};
 use headway_rate::{
     Acknowledged, CcfbPacket, Inbound, Next, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
-    SenderContext, SenderHalf, Status, TimedReport, Timing,
+    SenderContext, Status, TimedReport, Timing,
 };
 use headway_units::{Bytes, Duration, Ecn, Instant, Random};
 use std::collections::BTreeMap;
@@ -220,14 +220,6 @@ impl Sending {
             ReportForm::Nothing => {}
         }
         self.flight.settle(acknowledged);
-        self.update_path_delay();
-    }
-
-    /// The send queue expects the round trip that the controller has smoothed.
-    fn update_path_delay(&mut self) {
-        if let Some(rtt) = self.status().rtt {
-            self.queue.set_round_trip(rtt);
-        }
     }
 
     /// Measures the round trip of the acknowledged packet. Returns the sample.
@@ -284,9 +276,7 @@ impl Sending {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if self.carrier.handle_timeout(now) {
-            self.update_path_delay();
-        }
+        self.carrier.handle_timeout(now);
     }
 
     /// Returns the silence of the peer once it is longer than the limit.
@@ -320,12 +310,13 @@ impl Sending {
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         self.carrier.stop();
-        self.unanswered_since = None;
+        (self.unanswered_since, self.reported_silence) = (None, false);
         self.queue.drain();
     }
 
-    pub(crate) fn status(&self) -> Status {
-        self.carrier.controller().map(SenderHalf::status).unwrap_or_default()
+    /// Returns the state of the controller; `None` after [`stop`](Self::stop).
+    pub(crate) fn status(&self) -> Option<Status> {
+        self.carrier.status()
     }
 
     pub(crate) const fn round_trip(&self) -> Option<Duration> {

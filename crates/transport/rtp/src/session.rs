@@ -235,7 +235,8 @@ impl Session {
     fn update(&mut self, now: Instant) {
         // Before the first feedback, controllers have no rate, or only a first guess.
         if self.round_trip().is_some()
-            && let Some(rate) = self.encoder.update(now, self.sending.status().target_rate)
+            && let Some(status) = self.status().filter(Status::is_rate_known)
+            && let Some(rate) = self.encoder.update(now, status.target_rate)
         {
             self.events.push(Event::Rate(rate));
         }
@@ -313,9 +314,9 @@ impl Session {
         self.encoder.rate()
     }
 
-    /// Returns the state of the controller.
+    /// Returns the state of the controller; `None` after [`stop`](Self::stop).
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> Option<Status> {
         self.sending.status()
     }
 

@@ -215,6 +215,24 @@ fn packets_that_cannot_be_sent_are_refused_with_a_reason() {
     assert_eq!(session.poll_transmit(now, &mut datagram), None);
 }
 
+/// A stopped session has no controller: its encoder rate does not rise to the ceiling, and feedback that arrives later
+/// is not reported as the end of a silence.
+#[test]
+fn a_stopped_session_has_no_new_rate_and_no_resumption() {
+    let mut session = sender(&[1, 2]);
+    handle(&mut session, 40, &feedback(SSRC, 1, &[received(1)], 0x1000));
+    let rate = session.rate().unwrap();
+    session.send(ms(50), Media::new(ms(50), rtp(SSRC, 3))).unwrap();
+    assert!(session.poll_transmit(ms(50), &mut vec![]).is_some());
+    session.handle_timeout(ms(2000));
+    let events: Vec<Event> = std::iter::from_fn(|| session.poll_event()).collect();
+    assert!(events.iter().any(|event| matches!(event, Event::FeedbackStopped(_))), "{events:?}");
+    session.stop();
+    handle(&mut session, 5000, &feedback(SSRC, 1, &[received(1), received(1)], 0x40000));
+    session.handle_timeout(ms(6000));
+    assert_eq!((session.status(), session.rate(), session.poll_event()), (None, Some(rate), None));
+}
+
 /// RTCP of the program is sent unchanged, before RTP. At most 64 datagrams wait.
 #[test]
 fn the_program_sends_its_own_rtcp() {

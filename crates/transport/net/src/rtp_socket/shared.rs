@@ -273,7 +273,7 @@ impl Shared {
             acknowledged: counters.acknowledged_packets,
             received: counters.feedback,
             rtt: session.round_trip(),
-            allowed: session.status().target_rate,
+            allowed: session.status().and_then(|status| status.target_rate),
         };
         if breaker_due.is_none() && breaker.has_more(&observed) {
             *breaker_due = Some(now + BREAKER_INTERVAL);
