@@ -6,7 +6,7 @@ use headway_rate::{CcfbBlock, CcfbLog};
 use headway_units::{Duration, Ecn, Instant};
 
 /// Number of feedback packets that contain an arrival, so that the loss of two of them costs nothing.
-const REPORTS: usize = 3;
+pub(crate) const REPORTS: usize = 3;
 /// Packets of a stream whose arrival is recorded.
 const WINDOW: usize = 1024;
 /// Largest distance of a late packet (RFC 3550 appendix A.1, `MAX_MISORDER`), here that of recorded arrivals.
@@ -122,6 +122,11 @@ impl Source {
         // A block of one packet at least: a late packet has no new number.
         let wanted = usize::try_from(next.saturating_sub(oldest)).unwrap_or(usize::MAX).max(1);
         self.log.block(now, wanted.min(packets))
+    }
+
+    /// Returns whether packets have arrived since the last receiver report.
+    pub(crate) const fn has_unreported(&self) -> bool {
+        self.received > self.received_before
     }
 
     /// Returns the block of a receiver report (RFC 3550 appendix A.3).
