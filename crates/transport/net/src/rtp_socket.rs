@@ -205,7 +205,8 @@ impl RtpSocket {
         self.shared.events.wait(Some(self.shared.after(timeout)), Unread::next)?
     }
 
-    /// Returns the rate that the encoder should produce; `None` before the first feedback.
+    /// Returns the rate that the encoder should produce; `None` before the first feedback. Without a limit by the
+    /// controller, as under `none`, it is the [ceiling](headway_rate::EncoderOptions::ceiling) of the encoder.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.shared.inspect(Session::rate)

@@ -317,6 +317,8 @@ impl Session {
     }
 
     /// Returns the rate that the encoder should produce, the last [`Event::Rate`]; `None` before the first feedback.
+    /// Without a limit by the controller, as under `none`, it is the [ceiling](headway_rate::EncoderOptions::ceiling) of
+    /// the encoder.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.encoder.rate()
