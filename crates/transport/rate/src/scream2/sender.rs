@@ -129,8 +129,8 @@ impl Scream2Sender {
         self.outstanding.bytes() as f64
     }
 
-    /// Returns the rate at which the limit of the bytes in flight lets packets pass, in bit/s. It is lower than the
-    /// target rate if the receiver collects arrivals for much longer than a round trip and the target ignores this time.
+    /// Returns the rate that the limit of the bytes in flight permits, in bit/s. It is lower than the target rate if the
+    /// receiver collects arrivals for much longer than a round trip and the target ignores this time.
     fn in_flight_bps(&self) -> f64 {
         let after_s = self.reported_after_s.filter(|_| self.rules.hold == HoldRule::Ignored);
         after_s.map_or(f64::INFINITY, |after_s| 8.0 * self.window.max_in_flight() / after_s)
