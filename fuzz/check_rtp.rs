@@ -56,8 +56,12 @@ pub(crate) fn check(bytes: &[u8]) {
             assert!(packet.ssrc != SSRC, "the session's own stream");
         }
         let mut out = vec![];
-        let sent = (0..ENDLESS).take_while(|_| session.poll_transmit(now, &mut out).is_some()).count();
-        assert!(sent < ENDLESS && out.len() <= PACKET_SIZE);
+        let mut sent = 0;
+        while session.poll_transmit(now, &mut out).is_some() {
+            assert!(out.len() <= PACKET_SIZE, "{} B", out.len());
+            sent += 1;
+            assert!(sent < ENDLESS, "the session sends without end");
+        }
         let counters = session.counters();
         assert!(
             counters.acknowledged_packets <= counters.sent_packets && counters.lost_packets <= counters.sent_packets

@@ -39,8 +39,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         }
         std::thread::park_timeout(std::time::Duration::from_millis(1000 / FRAMES_PER_SECOND));
     }
-    println!("final encoder rate: {rate}, round trip: {:?}", camera.round_trip());
-    println!("{:?}", camera.counters());
+    let counters = camera.counters();
+    println!("encoder rate at the end: {rate}");
+    println!("{} of {sequence} packets were sent, {} of them lost", counters.sent_packets, counters.lost_packets);
     drop(camera);
     println!("{} of {sequence} packets arrived", viewing.join().map_err(|_| "the viewer panicked")?);
     Ok(())

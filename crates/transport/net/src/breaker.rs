@@ -243,9 +243,9 @@ impl Breaker {
         }
     }
 
-    /// Returns whether data was sent in the present period.
-    pub(crate) const fn has_more(&self, seen: &Observed) -> bool {
-        seen.data > self.before.data
+    /// Returns whether data was sent in the present period, with this number of data packets since the start.
+    pub(crate) const fn has_more(&self, data: u64) -> bool {
+        data > self.before.data
     }
 
     fn silence(&mut self, before: &Observed, seen: &Observed, period: Period) -> Option<BreakerReason> {

@@ -2,8 +2,9 @@
 
 use crate::driver::{FecCounters, LINGER};
 use crate::endpoint::Shared;
-use crate::mailbox::{Closed, Event, Events, Mailbox, Phase};
+use crate::mailbox::{Closed, Event, Mailbox, Phase};
 use crate::media::Media;
+use crate::unread::Unread;
 use crate::watched::Watched;
 use headway_dccp::{Path, Status};
 use headway_rate::{OneWayDelay, Scale};
@@ -211,25 +212,25 @@ impl Connection {
     /// [`Options::events`](crate::Options::events) unread events are kept: the newest.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
-        self.wait(&self.mailbox.events, None, Events::next)?
+        self.wait(&self.mailbox.events, None, Unread::next)?
     }
 
     /// Waits for the next event for at most `timeout`. Returns `None` after the timeout, and once the connection is
     /// closed and its last event is read.
     #[must_use]
     pub fn event_timeout(&self, timeout: Duration) -> Option<Event> {
-        self.wait(&self.mailbox.events, Some(timeout), Events::next)?
+        self.wait(&self.mailbox.events, Some(timeout), Unread::next)?
     }
 
     /// Polls for an event; `None` once the connection is closed and its last event is read. Only the task that polled
     /// last is woken; several tasks should await [futures](Self::event_async) instead.
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
-        self.mailbox.events.poll(context, Events::next)
+        self.mailbox.events.poll(context, Unread::next)
     }
 
     /// Returns a future equivalent to [`next_event`](Self::next_event).
     pub async fn event_async(&self) -> Option<Event> {
-        self.mailbox.events.until(Events::next).await
+        self.mailbox.events.until(Unread::next).await
     }
 
     /// Returns the number of received datagrams that were dropped because [`Options::unread`](crate::Options::unread)
@@ -244,7 +245,7 @@ impl Connection {
     /// discarded.
     #[must_use]
     pub fn waiting_events(&self) -> usize {
-        self.mailbox.events.with(|events| events.waiting())
+        self.mailbox.events.with(|events| events.len())
     }
 
     /// Returns the rate that an encoder should produce now; `None` before the connection is established.

@@ -18,6 +18,7 @@ mod rtp_socket;
 mod schemes;
 mod secure;
 mod socket;
+mod unread;
 mod wait;
 mod watched;
 mod wire;
@@ -44,4 +45,5 @@ pub use secure::{
     Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, IdentityError, Trust,
 };
 pub use secure::{Secure, SecureError, SecureEvent};
+pub use socket::PeerError;
 pub use wire::Wire;

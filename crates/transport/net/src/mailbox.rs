@@ -1,6 +1,7 @@
 //! State that the socket's thread shares with the program for each connection: received datagrams, events and the
 //! phase.
 
+use crate::unread::Unread;
 use crate::watched::{PendingWakers, Watched};
 use headway_dccp::Fate;
 use headway_rate::{OneWayDelay, Scale};
@@ -83,7 +84,7 @@ pub(crate) enum Phase {
 pub(crate) struct Mailbox {
     /// Separate from `events`, so that an event does not wake a thread that waits for datagrams.
     pub(crate) incoming: Watched<Incoming>,
-    pub(crate) events: Watched<Events>,
+    pub(crate) events: Watched<Unread<Event>>,
     /// Datagrams queued for sending.
     pub(crate) backlog: Watched<Backlog>,
 }
@@ -113,14 +114,6 @@ pub(crate) struct Incoming {
     spare: Vec<Vec<u8>>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Events {
-    waiting: VecDeque<Event>,
-    /// Maximum number of unread events; the oldest are discarded.
-    capacity: usize,
-    is_closed: bool,
-}
-
 impl Mailbox {
     /// Creates the state of a new connection. `wakers` collects wakers until they may be called.
     pub(crate) fn new(capacity: usize, events: usize, largest: usize, wakers: &PendingWakers) -> Self {
@@ -136,10 +129,9 @@ impl Mailbox {
             dropped: 0,
             spare,
         };
-        let events = Events { waiting: VecDeque::new(), capacity: events, is_closed: false };
         Self {
             incoming: Watched::new(incoming, wakers.clone()),
-            events: Watched::new(events, wakers.clone()),
+            events: Watched::new(Unread::new(events), wakers.clone()),
             backlog: Watched::new(Backlog::default(), wakers.clone()),
         }
     }
@@ -173,11 +165,10 @@ impl Mailbox {
         self.events.change(|all| {
             for event in events {
                 self.apply(&event);
-                if all.waiting.len() >= all.capacity {
-                    all.waiting.pop_front();
+                if matches!(event, Event::Closed(_)) {
+                    all.close();
                 }
-                all.is_closed |= matches!(event, Event::Closed(_));
-                all.waiting.push_back(event);
+                all.push(event);
             }
         });
     }
@@ -275,18 +266,6 @@ impl Backlog {
     }
 }
 
-impl Events {
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
-
-    /// Returns the next event, and `Some(None)` after the last one.
-    pub(crate) fn next(&mut self) -> Option<Option<Event>> {
-        let next = self.waiting.pop_front();
-        (next.is_some() || self.is_closed).then_some(next)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,9 +287,9 @@ mod tests {
         assert!(mailbox.deliver(&[], None), "an empty datagram is one");
         assert_eq!([(); 2].map(|()| received(&mailbox)), [Some(Ok(vec![2])), Some(Ok(vec![]))]);
         assert_eq!([(); 2].map(|()| received(&mailbox)), [const { Some(Err(Closed::ByPeer)) }; 2]);
-        assert_eq!(mailbox.events.with(Events::next), Some(Some(Event::Closed(Closed::ByPeer))));
+        assert_eq!(mailbox.events.with(Unread::next), Some(Some(Event::Closed(Closed::ByPeer))));
         assert_eq!(
-            [(); 2].map(|()| mailbox.events.with(Events::next)),
+            [(); 2].map(|()| mailbox.events.with(Unread::next)),
             [const { Some(None) }; 2],
             "as often as it is asked for"
         );
@@ -322,7 +301,7 @@ mod tests {
         let mailbox = Mailbox::new(1, 700, 1000, &PendingWakers::default());
         mailbox.publish((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
         mailbox.publish([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
-        let all: Vec<Event> = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten()).collect();
+        let all: Vec<Event> = std::iter::from_fn(|| mailbox.events.with(Unread::next).flatten()).collect();
         assert_eq!((all.len(), all.last()), (700, Some(&Event::Closed(Closed::Here))));
         assert_eq!((mailbox.largest(), mailbox.phase()), (500, Phase::Over(Closed::Here)));
     }

@@ -193,14 +193,13 @@ impl Outbox for ConnectionOutbox {
         self.queue.timer_expired(now, connection);
         self.report_fates();
         let Some(sender) = connection.sender_status() else { return };
-        // A controller with a window has no rate before its first round-trip sample. Without a window, no rate means
-        // unlimited.
-        let is_known = sender.target_rate.is_some() || sender.window.is_none();
         // Repair packets use a part of the allowed rate.
         let share = self.queue.media_share();
         let of_media = |rate: Rate| Rate::from_bits_per_second((rate.bits_per_second() as f64 * share) as u64);
         let target = if share < 1.0 { sender.target_rate.map(of_media) } else { sender.target_rate };
-        if is_known && let Some(rate) = self.encoder.update(now, target) {
+        if sender.is_rate_known()
+            && let Some(rate) = self.encoder.update(now, target)
+        {
             self.mailbox.publish([Event::Rate(rate)]);
         }
         let scale = connection.scale();

@@ -5,11 +5,11 @@ mod shared;
 mod tests;
 
 use crate::entropy::SystemEntropy;
-use crate::{BreakerReason, Clock, EndpointError, Media};
+use crate::unread::Unread;
+use crate::{BreakerReason, Clock, EndpointError, Media, PeerError};
 use headway_rtp::{Counters, SendError, Session, SessionOptions, Status};
 use headway_units::{Bytes, Duration, Entropy as _, OptionError, Random, Rate};
 use shared::Shared;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -108,7 +108,7 @@ impl RtpOptions {
 
 impl RtpSocket {
     /// Binds the socket to this address and starts its threads. Without [`connect`](Self::connect), the first sender of
-    /// a valid packet becomes the peer.
+    /// a valid RTP packet becomes the peer.
     ///
     /// # Errors
     ///
@@ -128,12 +128,13 @@ impl RtpSocket {
         Ok(socket)
     }
 
-    /// Sets the RTP address of the peer, to which packets are sent. Datagrams from other addresses are ignored.
+    /// Sets the RTP address of the peer, to which packets are sent. Datagrams from other addresses are
+    /// [ignored](Self::ignored_datagrams).
     ///
     /// # Errors
     ///
-    /// If there is no route to the address, or it is not the address of a single peer.
-    pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
+    /// See [`PeerError`].
+    pub fn connect(&self, peer: SocketAddr) -> Result<(), PeerError> {
         self.shared.connect(peer)
     }
 
@@ -173,7 +174,9 @@ impl RtpSocket {
     ///
     /// The socket has failed, and all received datagrams are read.
     pub fn recv(&self, datagram: &mut Vec<u8>) -> Result<RtpKind, RtpClosed> {
-        self.shared.received.wait(None, |received| received.next(datagram)).unwrap_or(Err(RtpClosed))
+        let (kind, bytes) = self.shared.received.wait(None, Unread::next).flatten().ok_or(RtpClosed)?;
+        *datagram = bytes;
+        Ok(kind)
     }
 
     /// Waits for a datagram as [`recv`](Self::recv) does, for at most `timeout`. Returns `None` after the timeout.
@@ -182,31 +185,36 @@ impl RtpSocket {
     ///
     /// As [`recv`](Self::recv).
     pub fn recv_timeout(&self, datagram: &mut Vec<u8>, timeout: Duration) -> Option<Result<RtpKind, RtpClosed>> {
-        self.shared.received.wait(Some(self.shared.after(timeout)), |received| received.next(datagram))
+        let received = self.shared.received.wait(Some(self.shared.after(timeout)), Unread::next)?;
+        Some(received.ok_or(RtpClosed).map(|(kind, bytes)| {
+            *datagram = bytes;
+            kind
+        }))
     }
 
     /// Waits for the next event. Returns `None` if the socket has failed and all events are read.
     #[must_use]
     pub fn next_event(&self) -> Option<RtpEvent> {
-        self.shared.events.wait(None, shared::Events::next)?
+        self.shared.events.wait(None, Unread::next)?
     }
 
     /// Waits for the next event for at most `timeout`. Returns `None` after the timeout, and if the socket has failed
     /// and all events are read.
     #[must_use]
     pub fn event_timeout(&self, timeout: Duration) -> Option<RtpEvent> {
-        self.shared.events.wait(Some(self.shared.after(timeout)), shared::Events::next)?
+        self.shared.events.wait(Some(self.shared.after(timeout)), Unread::next)?
     }
 
-    /// Returns the rate that the encoder should produce; `None` before the first feedback.
+    /// Returns the rate that the encoder should produce; `None` before the first feedback. Without a limit by the
+    /// controller, as under `none`, it is the [ceiling](headway_rate::EncoderOptions::ceiling) of the encoder.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.shared.inspect(Session::rate)
     }
 
-    /// Returns the state of the controller.
+    /// Returns the state of the controller; `None` after the circuit breaker has stopped the sender.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> Option<Status> {
         self.shared.inspect(Session::status)
     }
 
@@ -226,6 +234,12 @@ impl RtpSocket {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.inspect(Session::counters)
+    }
+
+    /// Returns the number of ignored datagrams: from other addresses than the peer's, and RTCP before the peer is known.
+    #[must_use]
+    pub fn ignored_datagrams(&self) -> u64 {
+        self.shared.ignored()
     }
 }
 

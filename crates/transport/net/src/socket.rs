@@ -94,11 +94,9 @@ impl Socket {
 
     /// Returns the path of datagrams to this address. The system's routes choose the local address of a socket that
     /// is bound to the unspecified address.
-    pub(crate) fn path_to(&self, remote: SocketAddr) -> io::Result<Path> {
+    pub(crate) fn path_to(&self, remote: SocketAddr) -> Result<Path, PeerError> {
         let remote = canonical_peer(remote);
-        if let Some(why) = invalid_peer(remote) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        }
+        check_peer(self.local.ip(), remote)?;
         let mut local = self.local;
         if local.ip().is_unspecified() {
             let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -190,19 +188,72 @@ fn canonical_peer(peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the reason why this address cannot be that of a peer, if any.
-fn invalid_peer(peer: SocketAddr) -> Option<&'static str> {
+/// Reason why an address cannot be that of a peer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The port is 0.
+    #[error("port 0 cannot receive; expected 1 to 65535")]
+    Port,
+    /// RTP and RTCP have two ports, and the port of RTP is 65535.
+    #[error("port 65535 has no next port for RTCP; expected an RTP port up to 65534")]
+    RtcpPort,
+    /// The address is 0.0.0.0 or ::.
+    #[error("the address is unspecified; expected the address of one host")]
+    Unspecified,
+    /// The address is that of a group.
+    #[error("the address is a multicast group; expected the address of one host")]
+    Multicast,
+    /// The address is 255.255.255.255.
+    #[error("the address is that of all hosts (broadcast); expected the address of one host")]
+    Broadcast,
+    /// The address is link-local, without interface.
+    #[error("a link-local address needs the number of its interface, as in [fe80::1%2]:5004")]
+    Interface,
+    /// The socket is bound to an address of the other family.
+    #[error("{peer} cannot be reached from {local}; expected an address of the same family, IPv4 or IPv6")]
+    Family {
+        /// Address of the socket.
+        local: IpAddr,
+        /// Address of the peer.
+        peer: IpAddr,
+    },
+    /// The operating system has no route to the address, or refused a socket to search one.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl From<PeerError> for io::Error {
+    fn from(error: PeerError) -> Self {
+        match error {
+            PeerError::System(error) => error,
+            error => Self::new(io::ErrorKind::InvalidInput, error),
+        }
+    }
+}
+
+/// Checks that this address can be that of a peer of a socket at `local`.
+const fn check_peer(local: IpAddr, peer: SocketAddr) -> Result<(), PeerError> {
     let ip = peer.ip();
     if peer.port() == 0 {
-        Some("port 0 cannot receive; expected 1 to 65535")
-    } else if ip.is_unspecified() {
-        Some("the address is unspecified; expected the address of one host")
-    } else if ip.is_multicast() {
-        Some("the address is a multicast group; expected the address of one host")
-    } else if matches!(peer, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() && v6.scope_id() == 0) {
-        Some("a link-local address needs the number of its interface, as in [fe80::1%2]:5004")
-    } else {
-        None
+        return Err(PeerError::Port);
+    }
+    if ip.is_unspecified() {
+        return Err(PeerError::Unspecified);
+    }
+    if ip.is_multicast() {
+        return Err(PeerError::Multicast);
+    }
+    if matches!(ip, IpAddr::V4(v4) if v4.is_broadcast()) {
+        return Err(PeerError::Broadcast);
+    }
+    if matches!(peer, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() && v6.scope_id() == 0) {
+        return Err(PeerError::Interface);
+    }
+    match (local.to_canonical(), ip) {
+        (IpAddr::V4(_), IpAddr::V6(_)) => Err(PeerError::Family { local, peer: ip }),
+        (IpAddr::V6(v6), IpAddr::V4(_)) if !v6.is_unspecified() => Err(PeerError::Family { local, peer: ip }),
+        _ => Ok(()),
     }
 }
 
@@ -233,10 +284,30 @@ mod tests {
             ("[::]:5004", "unspecified"),
             ("224.0.0.1:5004", "multicast"),
             ("[ff02::1%1]:5004", "multicast"),
+            ("255.255.255.255:5004", "broadcast"),
+            ("[::ffff:255.255.255.255]:5004", "broadcast"),
             ("[fe80::1]:5004", "number of its interface"),
+            ("[::1]:5004", "::1 cannot be reached from 127.0.0.1"),
         ] {
-            let error = socket.path_to(peer.parse().unwrap()).unwrap_err();
+            let error = io::Error::from(socket.path_to(peer.parse().unwrap()).unwrap_err());
             assert!(error.to_string().contains(why), "{peer}: {error}");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    /// A socket on an IPv6 address cannot send to IPv4, unless it is on all addresses.
+    #[test]
+    fn the_families_of_both_ends_agree() {
+        let check = |local: &str, peer: &str| check_peer(local.parse().unwrap(), peer.parse().unwrap());
+        assert!(matches!(check("::1", "127.0.0.1:5004"), Err(PeerError::Family { .. })));
+        assert!(matches!(check("0.0.0.0", "[::1]:5004"), Err(PeerError::Family { .. })));
+        for (local, peer) in [
+            ("::", "127.0.0.1:5004"),
+            ("::", "[::1]:5004"),
+            ("::1", "[::1]:5004"),
+            ("::ffff:127.0.0.1", "127.0.0.1:5004"),
+        ] {
+            assert!(check(local, peer).is_ok(), "{local} {peer}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Transport below an endpoint: its own UDP socket, or a [`Wire`] of the program that owns the port.
 #![expect(clippy::disallowed_types, reason = "pollers need the socket")]
 
-use crate::socket::{Arrived, Batch, Socket};
+use crate::socket::{Arrived, Batch, PeerError, Socket};
 use headway_dccp::Path;
 use headway_units::Ecn;
 use std::fmt;
@@ -68,7 +68,7 @@ impl Carrier {
     }
 
     /// Returns the path of datagrams to this address.
-    pub(crate) fn path_to(&self, remote: SocketAddr) -> io::Result<Path> {
+    pub(crate) fn path_to(&self, remote: SocketAddr) -> Result<Path, PeerError> {
         match self {
             Self::Socket(socket) => socket.path_to(remote),
             Self::Wire(wire) => Ok(Path::Udp { local: wire.local_addr(), remote }),

@@ -20,10 +20,10 @@ pub enum Event {
         /// Estimated time from the packet's expiry to its arrival, had it been sent; zero if it was not late.
         lateness: Duration,
     },
-    /// Packets were sent, and no feedback has arrived for this long: a second, or four round trips if that is longer.
-    /// The controller reduces its rate by its own rules.
+    /// Packets were sent, and for this long no feedback has acknowledged a packet later than those acknowledged before:
+    /// for a second, or four round trips if that is longer. The controller reduces its rate by its own rules.
     FeedbackStopped(Duration),
-    /// Feedback has arrived again after [`FeedbackStopped`](Self::FeedbackStopped).
+    /// Feedback has acknowledged a later packet, after [`FeedbackStopped`](Self::FeedbackStopped).
     FeedbackResumed,
     /// Feedback was ignored. Further refusals before this event is read are only
     /// [counted](crate::Counters::refused_feedback).
@@ -44,7 +44,7 @@ pub struct Counters {
     pub acknowledged_packets: u64,
     /// Packets that the peer did not report as received, of those sent at least three before the last acknowledged one.
     pub lost_packets: u64,
-    /// Feedback packets used.
+    /// Feedback packets of which at least one block was used, and those without blocks.
     pub feedback: u64,
     /// Feedback packets or blocks ignored.
     pub refused_feedback: u64,

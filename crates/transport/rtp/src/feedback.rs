@@ -7,10 +7,11 @@ use headway_rate::{CcfbBlock, CcfbPacket, TimedArrival, Wrapped};
 use headway_units::{Duration, Ecn, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest time between two feedback packets (RFC 8888 section 4: 200 ms), and some delay. If a single one is lost, the
-/// packets that only it covers are assumed to have arrived: "an appropriate response is to assume that the level of
-/// congestion has remained roughly the same" (section 5).
-pub(crate) const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
+/// Longest sending time that a single lost feedback packet explains: RFC 8888 section 4 names intervals of 50 to 200 ms,
+/// without a maximum, and the packets may be delayed. The packets that only the lost one covers are assumed to have
+/// arrived: "an appropriate response is to assume that the level of congestion has remained roughly the same" (section
+/// 5).
+pub(crate) const LOST_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Newly received packet.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +90,10 @@ impl Feedback {
             }
             known.push((block, stream));
         }
-        let ticks = self.clock.extend(packet.report_timestamp);
-        let clock = Instant::from_nanos((u128::from(ticks) * 1_000_000_000 / 65_536) as u64);
+        if known.is_empty() && !packet.blocks.is_empty() {
+            return false;
+        }
+        let clock = self.clock.instant(packet.report_timestamp);
         self.newest = self.newest.max(Some(clock));
         for (block, stream) in known {
             self.present.insert(block.ssrc);
@@ -131,7 +134,7 @@ impl Feedback {
         let numbers: Vec<u64> = (start..first).filter(open).collect();
         let sent = |number: Option<&u64>| number.and_then(|number| flight.get(*number)).map(|packet| packet.sent);
         if let (Some(oldest), Some(newest)) = (sent(numbers.first()), sent(numbers.last())) {
-            let is_single = newest.since(oldest) <= LONGEST_INTERVAL;
+            let is_single = newest.since(oldest) <= LOST_INTERVAL;
             let state = if is_single { State::Assumed } else { State::NotReceived };
             numbers.into_iter().for_each(|number| self.set(number, state, clock, flight));
         }

@@ -62,7 +62,6 @@ impl Flight {
     }
 
     fn pop(&mut self) {
-        self.judge(self.first + 1);
         self.packets.pop_front();
         self.first += 1;
     }

@@ -1,5 +1,6 @@
 //! Options of a session.
 
+use crate::rtcp;
 use headway_media::SendQueueOptions;
 use headway_rate::{ControllerOptions, EncoderOptions, Need, NumReports};
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, Registry as _};
@@ -24,8 +25,9 @@ pub struct SessionOptions {
     /// Synchronization source of this end in its RTCP packets: if it sends one stream, that of the stream. `None`: a
     /// random one.
     pub ssrc: Option<u32>,
-    /// Canonical name for regular RTCP reports each 5 s on average (RFC 3550 section 6.5.1). `None`: the session sends
-    /// congestion control feedback only, in reduced-size packets, and the program sends its own reports.
+    /// Canonical name for regular RTCP reports each 5 s on average (RFC 3550 section 6.5.1), 1 B to 255 B, and less if
+    /// `packet_size` is below 329B. `None`: the session sends congestion control feedback only, in reduced-size packets,
+    /// and the program sends its own reports.
     pub cname: Option<String>,
     /// Clock rates of dynamic payload types in Hz, for sender reports and jitter. Those of RFC 3551 are known. A stream
     /// without a clock rate has no sender reports, and its jitter is reported as 0.
@@ -99,11 +101,21 @@ impl SessionOptions {
             let message = format!("{} is out of range; expected 256B to 65000B", self.packet_size);
             return Err(OptionError::new("packet_size", message));
         }
+        let most = rtcp::MAX_CNAME.min(self.largest().saturating_sub(rtcp::BYTES_WITHOUT_CNAME));
+        if let Some(name) = self.cname.as_ref().filter(|name| !(1..=most).contains(&name.len())) {
+            let message = format!("it has {} B; expected 1 B to {most} B", name.len());
+            return Err(OptionError::new("cname", message));
+        }
         if !(Duration::from_millis(1)..=Duration::from_secs(1)).contains(&self.feedback_interval) {
             let message = format!("{} is out of range; expected 1ms to 1s", self.feedback_interval);
             return Err(OptionError::new("feedback_interval", message));
         }
         Ok(())
+    }
+
+    /// Returns the largest datagram in bytes.
+    pub(crate) fn largest(&self) -> usize {
+        usize::try_from(self.packet_size.count()).unwrap_or(usize::MAX)
     }
 
     /// Returns the clock rate of a payload type in Hz (RFC 3551 section 6), if known.
@@ -150,6 +162,9 @@ mod tests {
             |of| of.packet_size = Bytes::new(65_000),
             |of| of.feedback_interval = Duration::from_millis(1),
             |of| of.feedback_interval = Duration::from_secs(1),
+            |of| of.cname = Some("n".into()),
+            |of| of.cname = Some("n".repeat(255)),
+            |of| (of.cname, of.packet_size) = (Some("n".repeat(255)), Bytes::new(329)),
         ] {
             assert_eq!(of(change), Ok(()));
         }
@@ -158,6 +173,9 @@ mod tests {
             ("packet_size", |of| of.packet_size = Bytes::new(65_001)),
             ("feedback_interval", |of| of.feedback_interval = Duration::from_micros(999)),
             ("feedback_interval", |of| of.feedback_interval = Duration::from_millis(1001)),
+            ("cname", |of| of.cname = Some(String::new())),
+            ("cname", |of| of.cname = Some("n".repeat(256))),
+            ("cname", |of| (of.cname, of.packet_size) = (Some("n".repeat(255)), Bytes::new(328))),
             ("resend", |of| of.queue.rules.resend = true),
             ("headroom", |of| of.encoder.headroom = 2.0),
             ("limit", |of| of.queue.rules.limit = QueueSize::Packets(0)),

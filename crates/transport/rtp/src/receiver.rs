@@ -1,9 +1,10 @@
 //! Receiving half of a session: the streams of the peer and feedback about them.
 
 use crate::error::Refused;
+use crate::options::SessionOptions;
 use crate::packet::RtpPacket;
 use crate::rtcp::ReportBlock;
-use crate::source::Source;
+use crate::source::{REPORTS, Source};
 use headway_rate::{CcfbBlock, CcfbPacket, NumReports};
 use headway_units::{Duration, Ecn, Instant};
 use std::collections::BTreeMap;
@@ -12,31 +13,51 @@ use std::collections::BTreeMap;
 const MAX_SOURCES: usize = 64;
 /// Time after which another stream may replace a silent one.
 const SILENT: Duration = Duration::from_secs(10);
-/// Number of packets after which feedback is due, so that a feedback packet with three times as many fits into a datagram.
-const PACKETS: u64 = 150;
+/// Maximum number of packets after which feedback is due.
+const MAX_PACKETS: usize = 150;
 /// Longest time to feedback, in shortest intervals.
-const LONGEST_INTERVAL: u32 = 4;
-/// Ratio of received bytes to bytes of feedback (RFC 3550 section 6.2 allows RTCP 5 %).
+const MAX_INTERVALS: u32 = 4;
+/// Ratio of received bytes to bytes of feedback, both with the headers below RTP (RFC 3550 section 6.2 allows RTCP 5 %).
 const SHARE: u64 = 20;
-/// Bytes of IP, UDP and the feedback packet; of each block; and of each packet, which is in three blocks.
-const FIXED_BYTES: u64 = 40 + CcfbPacket::EMPTY_BYTES as u64;
+/// Bytes of a feedback packet; of each block; and of each packet, which is in three blocks.
+const FIXED_BYTES: u64 = CcfbPacket::EMPTY_BYTES as u64;
 const BLOCK_BYTES: u64 = CcfbBlock::HEADER_BYTES as u64;
-const PACKET_BYTES: u64 = 6;
+const PACKET_BYTES: u64 = 2 * REPORTS as u64;
 
 /// Received streams, and when feedback about them is due.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     sources: BTreeMap<u32, Source>,
     interval: Duration,
+    /// Bytes of headers below RTP.
+    header: u64,
+    /// Largest datagram, in bytes.
+    largest: usize,
     /// Arrival of the first packet that was not reported; number of these packets, and their bytes.
     unreported_since: Option<Instant>,
-    packets: u64,
+    packets: usize,
     bytes: u64,
+    /// Smallest source that the next receiver report may contain.
+    next_report: u32,
 }
 
 impl Receiver {
-    pub(crate) const fn new(interval: Duration) -> Self {
-        Self { sources: BTreeMap::new(), interval, unreported_since: None, packets: 0, bytes: 0 }
+    pub(crate) fn new(options: &SessionOptions) -> Self {
+        Self {
+            sources: BTreeMap::new(),
+            interval: options.feedback_interval,
+            header: options.header.count(),
+            largest: options.largest(),
+            unreported_since: None,
+            packets: 0,
+            bytes: 0,
+            next_report: 0,
+        }
+    }
+
+    /// Returns the maximum number of packets in a block, so that it fits into a datagram.
+    fn block_packets(&self) -> usize {
+        (self.largest.saturating_sub(CcfbPacket::EMPTY_BYTES + CcfbBlock::HEADER_BYTES) / 4 * 2).max(1)
     }
 
     /// Records a packet of `bytes` bytes.
@@ -58,7 +79,7 @@ impl Receiver {
         }
         self.unreported_since.get_or_insert(now);
         self.packets += 1;
-        self.bytes = self.bytes.saturating_add(bytes as u64);
+        self.bytes = self.bytes.saturating_add(self.header.saturating_add(bytes as u64));
         Ok(())
     }
 
@@ -86,28 +107,24 @@ impl Receiver {
     /// Returns when the next feedback is due.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let since = self.unreported_since?;
-        if self.packets >= PACKETS {
+        // A block has the packets of this feedback and of the two before.
+        if self.packets >= MAX_PACKETS.min(self.block_packets() / REPORTS) {
             return Some(since);
         }
-        let feedback = FIXED_BYTES + BLOCK_BYTES * self.sources.len() as u64 + PACKET_BYTES * self.packets;
-        let is_cheap = self.bytes >= SHARE * feedback;
-        Some(since + self.interval * u64::from(if is_cheap { 1 } else { LONGEST_INTERVAL }))
+        let blocks = BLOCK_BYTES * self.sources.len() as u64 + PACKET_BYTES * self.packets as u64;
+        let feedback = self.header.saturating_add(FIXED_BYTES + blocks);
+        let is_cheap = self.bytes >= feedback.saturating_mul(SHARE);
+        Some(since + self.interval * u64::from(if is_cheap { 1 } else { MAX_INTERVALS }))
     }
 
-    /// Appends the feedback that is due to `datagrams`, each at most `largest` bytes.
-    pub(crate) fn feedback(
-        &mut self,
-        now: Instant,
-        sender_ssrc: u32,
-        form: NumReports,
-        largest: usize,
-        datagrams: &mut Vec<Vec<u8>>,
-    ) {
+    /// Returns the datagrams of the feedback that is due.
+    pub(crate) fn feedback(&mut self, now: Instant, sender_ssrc: u32, form: NumReports) -> Vec<Vec<u8>> {
+        let mut datagrams = Vec::new();
         if self.poll_timeout().is_none_or(|at| at > now) {
-            return;
+            return datagrams;
         }
         (self.unreported_since, self.packets, self.bytes) = (None, 0, 0);
-        let most = largest.saturating_sub(CcfbPacket::EMPTY_BYTES + CcfbBlock::HEADER_BYTES) / 4 * 2;
+        let most = self.block_packets();
         // The packet has the elapsed time of the session's clock, as its sender reports have.
         let report_timestamp = crate::rtcp::middle_bits(crate::rtcp::ntp(now));
         let empty = || CcfbPacket { sender_ssrc, blocks: Vec::new(), report_timestamp };
@@ -119,8 +136,8 @@ impl Receiver {
             }
         };
         for source in self.sources.values_mut() {
-            let Some(block) = source.feedback(now, most.max(1)) else { continue };
-            if bytes + block.encoded_bytes() > largest {
+            let Some(block) = source.feedback(now, most) else { continue };
+            if bytes + block.encoded_bytes() > self.largest {
                 finish(std::mem::replace(&mut packet, empty()));
                 bytes = CcfbPacket::EMPTY_BYTES;
             }
@@ -128,11 +145,19 @@ impl Receiver {
             packet.blocks.push(block);
         }
         finish(packet);
+        datagrams
     }
 
-    /// Returns the blocks of a receiver report.
-    pub(crate) fn reports(&mut self, now: Instant) -> Vec<ReportBlock> {
-        self.sources.values_mut().take(crate::rtcp::MAX_BLOCKS).map(|source| source.report(now)).collect()
+    /// Returns at most `most` blocks of a receiver report, of the sources from which packets have arrived since their
+    /// last block. Sources take turns (RFC 3550 section 6.4).
+    pub(crate) fn reports(&mut self, now: Instant, most: usize) -> Vec<ReportBlock> {
+        let (before, after) = (self.sources.range(..self.next_report), self.sources.range(self.next_report..));
+        let all = after.chain(before).filter(|(_, source)| source.has_unreported());
+        let chosen: Vec<u32> = all.map(|(ssrc, _)| *ssrc).take(most).collect();
+        if let Some(last) = chosen.last() {
+            self.next_report = last.wrapping_add(1);
+        }
+        chosen.iter().filter_map(|ssrc| self.sources.get_mut(ssrc).map(|source| source.report(now))).collect()
     }
 }
 
@@ -148,54 +173,73 @@ mod tests {
         RtpPacket { ssrc, sequence, ..RtpPacket::default() }
     }
 
+    fn receiver(packet_size: u64) -> Receiver {
+        let options = SessionOptions::new("none").unwrap();
+        Receiver::new(&SessionOptions { packet_size: headway_units::Bytes::new(packet_size), ..options })
+    }
+
     /// Receives a packet each `gap_ms` and returns the times of feedback, in ms.
     fn times(gap_ms: u64, bytes: usize) -> Vec<u64> {
-        let mut receiver = Receiver::new(Duration::from_millis(50));
+        let mut receiver = receiver(1200);
         let mut times = vec![];
         for now in 0..1000 {
             if now % gap_ms == 0 {
                 receiver.on_packet(ms(now), &packet(1, (now / gap_ms) as u16), bytes, Ecn::NotEct, None).unwrap();
             }
-            let mut datagrams = vec![];
-            receiver.feedback(ms(now), 2, NumReports::Count, 1200, &mut datagrams);
-            times.extend(datagrams.iter().map(|_| now));
+            times.extend(receiver.feedback(ms(now), 2, NumReports::Count).iter().map(|_| now));
         }
         times
     }
 
-    /// RFC 8888 section 4: 50 to 200 ms. At 800 kb/s, feedback of 60 + 6 * 6 B is less than 5 % of 6 kB.
+    /// RFC 8888 section 4: 50 to 200 ms. Both directions have headers of 28 B: at 822 kb/s, feedback of 48 + 6 * 6 B is
+    /// less than 5 % of 6 * 1028 B.
     #[test]
     fn feedback_is_sent_each_50_ms_if_it_is_cheap() {
         assert_eq!(times(10, 1000)[..3], [50, 110, 170]);
-        assert_eq!(times(20, 200)[..3], [200, 420, 640]);
-        assert_eq!(times(20, 400)[..3], [80, 180, 280], "five packets of 400 B are 20 times 60 + 5 * 6 B and more");
+        assert_eq!(times(20, 100)[..3], [200, 420, 640]);
+        assert_eq!(times(20, 400)[..3], [60, 140, 220], "four packets of 428 B are 20 times 48 + 4 * 6 B and more");
     }
 
-    /// 150 packets are reported at once.
+    /// 150 packets are reported at once, or a third of those that fit into a datagram: 118 in 256 B.
     #[test]
     fn a_burst_is_reported_at_once() {
-        let mut receiver = Receiver::new(Duration::from_millis(50));
-        for sequence in 0..150 {
-            assert!(receiver.poll_timeout().is_none_or(|at| at > ms(7)));
-            receiver.on_packet(ms(7), &packet(1, sequence), 1000, Ecn::Ce, None).unwrap();
+        for (packet_size, packets) in [(1200, 150), (256, 39)] {
+            let mut receiver = receiver(packet_size);
+            for sequence in 0..packets {
+                assert!(receiver.poll_timeout().is_none_or(|at| at > ms(7)));
+                receiver.on_packet(ms(7), &packet(1, sequence), 1000, Ecn::Ce, None).unwrap();
+            }
+            assert_eq!(receiver.feedback(ms(7), 2, NumReports::Count).len(), 1);
+            assert_eq!(receiver.poll_timeout(), None);
         }
-        let mut datagrams = vec![];
-        receiver.feedback(ms(7), 2, NumReports::Count, 1200, &mut datagrams);
-        assert_eq!(datagrams.len(), 1);
-        assert_eq!(receiver.poll_timeout(), None);
+    }
+
+    /// Each packet is in feedback, also if datagrams are small.
+    #[test]
+    fn small_datagrams_report_each_packet() {
+        let (mut receiver, mut reported) = (receiver(256), std::collections::BTreeSet::new());
+        for sequence in 0..1000_u16 {
+            receiver.on_packet(ms(7), &packet(1, sequence), 1000, Ecn::NotEct, None).unwrap();
+            for datagram in receiver.feedback(ms(7), 2, NumReports::Count) {
+                assert!(datagram.len() <= 256);
+                for block in CcfbPacket::decode(&datagram, NumReports::Count).unwrap().blocks {
+                    reported.extend((block.begin_seq..).take(block.arrivals.len()));
+                }
+            }
+        }
+        assert!((0..1000 - 39).all(|sequence| reported.contains(&sequence)));
     }
 
     /// RFC 8888 section 3.1: feedback that does not fit into a datagram is split.
     #[test]
     fn feedback_is_split_into_datagrams() {
-        let mut receiver = Receiver::new(Duration::from_millis(50));
+        let mut receiver = receiver(1200);
         for ssrc in 1..=10 {
             for sequence in 0..15 {
                 receiver.on_packet(ms(1), &packet(ssrc, 60 * sequence), 1000, Ecn::NotEct, None).unwrap();
             }
         }
-        let mut datagrams = vec![];
-        receiver.feedback(ms(60), 2, NumReports::Count, 1200, &mut datagrams);
+        let datagrams = receiver.feedback(ms(60), 2, NumReports::Count);
         assert!(datagrams.iter().all(|datagram| datagram.len() <= 1200));
         let packets: Vec<_> =
             datagrams.iter().map(|bytes| CcfbPacket::decode(bytes, NumReports::Count).unwrap()).collect();
@@ -207,7 +251,7 @@ mod tests {
     /// Streams of an attacker with any SSRC do not grow the memory. A stream that was silent for 10 s is replaced.
     #[test]
     fn the_number_of_streams_is_limited() {
-        let mut receiver = Receiver::new(Duration::from_millis(50));
+        let mut receiver = receiver(1200);
         let mut receive =
             |at: u64, ssrc| receiver.on_packet(Instant::from_secs(at), &packet(ssrc, 9), 20, Ecn::NotEct, None);
         for ssrc in 1..=64 {

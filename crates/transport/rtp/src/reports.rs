@@ -2,8 +2,11 @@
 
 use crate::options::SessionOptions;
 use crate::receiver::Receiver;
-use crate::rtcp::{SenderInfo, ntp, write_bye, write_cnames, write_report};
-use crate::stream::Stream;
+use crate::rtcp::{
+    HEADER_BYTES, MAX_BLOCKS, ReportBlock, SSRC_BYTES, SenderInfo, cname_bytes, ntp, report_bytes, write_bye,
+    write_cnames, write_report,
+};
+use crate::stream::{Sent, Stream};
 use headway_units::{Duration, Instant, Random};
 use std::collections::BTreeMap;
 
@@ -36,43 +39,19 @@ impl Reports {
         self.next
     }
 
-    /// Returns the report that is due, if any.
+    /// Returns the datagrams of the report that is due, if any.
     pub(crate) fn poll(
         &mut self,
         now: Instant,
         options: &SessionOptions,
-        streams: &BTreeMap<u32, Stream>,
+        streams: &mut BTreeMap<u32, Stream>,
         receiver: &mut Receiver,
-    ) -> Option<Vec<u8>> {
+    ) -> Vec<Vec<u8>> {
         if now < self.next {
-            return None;
+            return Vec::new();
         }
         self.next = now + self.interval();
-        Some(self.compound(now, options, streams, receiver))
-    }
-
-    fn compound(
-        &self,
-        now: Instant,
-        options: &SessionOptions,
-        streams: &BTreeMap<u32, Stream>,
-        receiver: &mut Receiver,
-    ) -> Vec<u8> {
-        let mut datagram = Vec::new();
-        let mut blocks = receiver.reports(now);
-        let mut names = vec![self.ssrc];
-        for (ssrc, stream) in streams {
-            let Some(info) = sender_info(now, stream, options) else { continue };
-            write_report(&mut datagram, *ssrc, Some(&info), &std::mem::take(&mut blocks));
-            if *ssrc != self.ssrc {
-                names.push(*ssrc);
-            }
-        }
-        if datagram.is_empty() || !blocks.is_empty() {
-            write_report(&mut datagram, self.ssrc, None, &blocks);
-        }
-        write_cnames(&mut datagram, &names, &self.cname);
-        datagram
+        self.compounds(now, options, streams, receiver, false)
     }
 
     /// Returns a last report with a BYE of all streams.
@@ -80,20 +59,83 @@ impl Reports {
         &self,
         now: Instant,
         options: &SessionOptions,
-        streams: &BTreeMap<u32, Stream>,
+        streams: &mut BTreeMap<u32, Stream>,
         receiver: &mut Receiver,
-    ) -> Vec<u8> {
-        let mut datagram = self.compound(now, options, streams, receiver);
-        let mut sources: Vec<u32> = streams.keys().copied().filter(|ssrc| *ssrc != self.ssrc).collect();
-        sources.insert(0, self.ssrc);
-        write_bye(&mut datagram, &sources);
+    ) -> Vec<Vec<u8>> {
+        self.compounds(now, options, streams, receiver, true)
+    }
+
+    /// Returns compound datagrams (RFC 3550 section 6.1) that fit into the packet size. Each has reports of some sources
+    /// of this end, their canonical name, and a BYE at the end of the session. The first report has the blocks about
+    /// received streams, as many as fit.
+    fn compounds(
+        &self,
+        now: Instant,
+        options: &SessionOptions,
+        streams: &mut BTreeMap<u32, Stream>,
+        receiver: &mut Receiver,
+        is_last: bool,
+    ) -> Vec<Vec<u8>> {
+        let sources = self.sources(now, options, streams);
+        let (mut datagrams, mut rest) = (Vec::new(), &sources[..]);
+        while !rest.is_empty() {
+            let headers = HEADER_BYTES * (1 + usize::from(is_last));
+            // Room for one block at least.
+            let mut room = options.largest().saturating_sub(headers + ReportBlock::BYTES);
+            let mut reserve = |info: &Option<SenderInfo>| {
+                let bye = if is_last { SSRC_BYTES } else { 0 };
+                let left = room.checked_sub(report_bytes(info.is_some()) + cname_bytes(&self.cname) + bye);
+                room = left.unwrap_or(room);
+                left.is_some()
+            };
+            let fitting = rest.iter().take(MAX_BLOCKS).take_while(|(_, info)| reserve(info)).count();
+            let (these, others) = rest.split_at(fitting.max(1));
+            rest = others;
+            let stacked = room / (MAX_BLOCKS * ReportBlock::BYTES) * report_bytes(false);
+            let blocks = receiver.reports(now, 1 + (room - stacked) / ReportBlock::BYTES);
+            datagrams.push(self.compound(these, &blocks, is_last));
+        }
+        datagrams
+    }
+
+    fn compound(&self, sources: &[(u32, Option<SenderInfo>)], blocks: &[ReportBlock], is_last: bool) -> Vec<u8> {
+        let mut datagram = Vec::new();
+        let mut blocks = blocks.chunks(MAX_BLOCKS);
+        for (ssrc, info) in sources {
+            write_report(&mut datagram, *ssrc, info.as_ref(), blocks.next().unwrap_or_default());
+            // "Additional RR packets" (RFC 3550 section 6.4).
+            for more in blocks.by_ref() {
+                write_report(&mut datagram, *ssrc, None, more);
+            }
+        }
+        let sources: Vec<u32> = sources.iter().map(|(ssrc, _)| *ssrc).collect();
+        write_cnames(&mut datagram, &sources, &self.cname);
+        if is_last {
+            write_bye(&mut datagram, &sources);
+        }
         datagram
+    }
+
+    /// Returns the sources of this end: the session's own and the streams of which a packet was sent. Each has the
+    /// contents of a sender report if a packet was sent since the last report but one.
+    fn sources(
+        &self,
+        now: Instant,
+        options: &SessionOptions,
+        streams: &mut BTreeMap<u32, Stream>,
+    ) -> Vec<(u32, Option<SenderInfo>)> {
+        let mut sources = BTreeMap::from([(self.ssrc, None)]);
+        for (ssrc, stream) in streams.iter_mut().filter(|(_, stream)| stream.last.is_some()) {
+            let is_sender = stream.on_report();
+            sources.insert(*ssrc, sender_info(now, stream, options).filter(|_| is_sender));
+        }
+        sources.into_iter().collect()
     }
 }
 
 /// Returns the contents of a sender report; `None` without a packet or a known clock rate.
 fn sender_info(now: Instant, stream: &Stream, options: &SessionOptions) -> Option<SenderInfo> {
-    let (timestamp, payload_type, created) = stream.last?;
+    let Sent { timestamp, payload_type, created, .. } = stream.last?;
     let clock_rate = options.clock_rate(payload_type)?;
     let since = (u128::from(now.since(created).as_nanos()) * u128::from(clock_rate) / 1_000_000_000) as u32;
     let rtp_timestamp = timestamp.wrapping_add(since);

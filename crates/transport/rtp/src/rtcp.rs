@@ -12,7 +12,10 @@ mod write;
 
 pub use report::{ReportBlock, ReportBlocks, SenderInfo};
 pub(crate) use report::{middle_bits, ntp};
-pub(crate) use write::{MAX_BLOCKS, write_bye, write_cnames, write_report};
+pub(crate) use write::{
+    BYTES_WITHOUT_CNAME, HEADER_BYTES, MAX_BLOCKS, MAX_CNAME, SSRC_BYTES, cname_bytes, report_bytes, write_bye,
+    write_cnames, write_report,
+};
 
 /// Version in the first two bits.
 const VERSION: u8 = 2;

@@ -1,15 +1,15 @@
 //! Sending half of a session: send queue, controller and the record of what was sent.
 
 use crate::error::{RefusedFeedback, SendError};
-use crate::feedback::{Arrived, Feedback, LONGEST_INTERVAL};
+use crate::feedback::{Arrived, Feedback, LOST_INTERVAL};
 use crate::flight::{Flight, Packet, State};
 use crate::options::SessionOptions;
 use crate::packet::RtpPacket;
-use crate::stream::Stream;
-use headway_media::{Framing, Media, SendQueue, Unsent};
+use crate::stream::{Sent, Stream};
+use headway_media::{Fragment, Media, SendQueue, Unsent};
 use headway_rate::{
     Acknowledged, CcfbPacket, Inbound, Next, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
-    SenderContext, SenderHalf, Status, TimedReport, Timing,
+    SenderContext, Status, TimedReport, Timing,
 };
 use headway_units::{Bytes, Duration, Ecn, Instant, Random};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 const MAX_STREAMS: usize = 64;
 /// Size of the carrier's record.
 const WINDOW: u64 = 1 << 14;
-/// Shortest time without feedback that is reported, and in round trips.
+/// Shortest time without an acknowledgment of a later packet that is reported, and in round trips.
 const SILENCE: Duration = Duration::from_secs(1);
 const SILENCE_TRIPS: u64 = 4;
 /// Timers of a receiver half that are handled between two of its packets.
@@ -28,6 +28,8 @@ const MAX_TIMERS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Queued {
     pub(crate) number: u64,
+    ssrc: u32,
+    sent: Sent,
     bytes: Vec<u8>,
 }
 
@@ -40,7 +42,6 @@ pub(crate) struct Sending {
     local_now: Instant,
     form: ReportForm,
     queue: SendQueue<Queued>,
-    framing: Framing,
     streams: BTreeMap<u32, Stream>,
     flight: Flight,
     feedback: Feedback,
@@ -49,7 +50,7 @@ pub(crate) struct Sending {
     uses_ecn: bool,
     queued: u64,
     sent_bytes: u64,
-    /// Time of the first packet sent after the last feedback.
+    /// Time of the first packet sent after the last feedback that acknowledged a later packet.
     unanswered_since: Option<Instant>,
     reported_silence: bool,
     stopped: bool,
@@ -73,7 +74,6 @@ impl Sending {
             local_now: Instant::ZERO,
             form,
             queue: SendQueue::new(&options.queue),
-            framing: Framing::default(),
             streams: BTreeMap::new(),
             flight: Flight::default(),
             feedback: Feedback::default(),
@@ -98,17 +98,18 @@ impl Sending {
             return Err(SendError::Stopped);
         }
         let packet = RtpPacket::parse(&media.payload)?;
-        let (ssrc, marker) = (packet.ssrc, packet.marker);
+        let (ssrc, last, sent) = (packet.ssrc, packet.marker, Sent::of(&packet, media.created));
         if !self.streams.contains_key(&ssrc) && self.streams.len() >= MAX_STREAMS {
             return Err(SendError::TooManyStreams { ssrc });
         }
         self.streams.entry(ssrc).or_default();
         let number = self.queued;
         self.queued += 1;
-        let fragment = media.fragment.or_else(|| Some(self.framing.number(media.kind, marker)));
+        // The queue and the controllers need only whether a packet is the last of its frame.
+        let fragment = media.fragment.or(Some(Fragment { frame: 0, index: 0, last }));
         let size = Bytes::new(media.payload.len() as u64);
         let media = Media { fragment, size, ..media };
-        self.queue.enqueue(now, media.map(|bytes| Queued { number, bytes }), unsent);
+        self.queue.enqueue(now, media.map(|bytes| Queued { number, ssrc, sent, bytes }), unsent);
         Ok(number)
     }
 
@@ -117,11 +118,11 @@ impl Sending {
         self.streams.contains_key(&ssrc)
     }
 
-    pub(crate) const fn streams(&self) -> &BTreeMap<u32, Stream> {
-        &self.streams
+    pub(crate) const fn streams_mut(&mut self) -> &mut BTreeMap<u32, Stream> {
+        &mut self.streams
     }
 
-    /// Writes the packet that may be sent now to `buffer`, if any. Returns its ECN field.
+    /// Replaces `buffer` with the packet that may be sent now, if any. Returns its ECN field.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -146,21 +147,17 @@ impl Sending {
                 self.carrier.on_nothing_sent(now);
                 return None;
             };
-            buffer.clear();
-            buffer.extend_from_slice(&media.payload.bytes);
-            return Some(self.on_send(now, media.size, media.created, buffer));
+            let Queued { ssrc, sent, bytes, .. } = media.payload;
+            *buffer = bytes;
+            return Some(self.on_send(now, media.size, ssrc, sent));
         }
     }
 
-    fn on_send(&mut self, now: Instant, size: Bytes, created: Instant, bytes: &[u8]) -> Ecn {
+    fn on_send(&mut self, now: Instant, size: Bytes, ssrc: u32, sent: Sent) -> Ecn {
         let (number, stamp) = self.carrier.send(now, Some(size), true);
         let stamp = stamp.unwrap_or_default();
-        // The packet was checked when it was queued.
-        let packet = RtpPacket::parse(bytes).unwrap_or_default();
-        let stream = self.streams.entry(packet.ssrc).or_default();
-        stream.on_send(&packet, number);
-        stream.last = Some((packet.timestamp, packet.payload_type, created));
-        self.flight.push(Packet { ssrc: packet.ssrc, sent: now, size, stamp, state: State::Unreported });
+        self.streams.entry(ssrc).or_default().on_send(sent, number);
+        self.flight.push(Packet { ssrc, sent: now, size, stamp, state: State::Unreported });
         self.sent_bytes += size.count();
         self.unanswered_since.get_or_insert(now);
         if self.uses_ecn { stamp.ecn } else { Ecn::NotEct }
@@ -188,7 +185,7 @@ impl Sending {
     /// Passes what feedback has reported to the controller.
     fn pass(&mut self, now: Instant) {
         let covered = |ssrc| self.feedback.covers(ssrc);
-        let acknowledged = self.flight.acknowledged(self.passed, covered, LONGEST_INTERVAL);
+        let acknowledged = self.flight.acknowledged(self.passed, covered, LOST_INTERVAL);
         let (Some((acknowledged, is_newest)), Some(clock)) = (acknowledged, self.feedback.newest()) else { return };
         let is_new = self.passed.is_none_or(|passed| acknowledged > passed);
         let arrived = self.feedback.take_arrived(acknowledged);
@@ -220,14 +217,6 @@ impl Sending {
             ReportForm::Nothing => {}
         }
         self.flight.settle(acknowledged);
-        self.update_path_delay();
-    }
-
-    /// The send queue expects the round trip that the controller has smoothed.
-    fn update_path_delay(&mut self) {
-        if let Some(rtt) = self.status().rtt {
-            self.queue.set_round_trip(rtt);
-        }
     }
 
     /// Measures the round trip of the acknowledged packet. Returns the sample.
@@ -284,9 +273,7 @@ impl Sending {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if self.carrier.handle_timeout(now) {
-            self.update_path_delay();
-        }
+        self.carrier.handle_timeout(now);
     }
 
     /// Returns the silence of the peer once it is longer than the limit.
@@ -320,12 +307,13 @@ impl Sending {
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         self.carrier.stop();
-        self.unanswered_since = None;
+        (self.unanswered_since, self.reported_silence) = (None, false);
         self.queue.drain();
     }
 
-    pub(crate) fn status(&self) -> Status {
-        self.carrier.controller().map(SenderHalf::status).unwrap_or_default()
+    /// Returns the state of the controller; `None` after [`stop`](Self::stop).
+    pub(crate) fn status(&self) -> Option<Status> {
+        self.carrier.status()
     }
 
     pub(crate) const fn round_trip(&self) -> Option<Duration> {

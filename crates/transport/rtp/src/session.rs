@@ -15,8 +15,11 @@ use std::collections::VecDeque;
 
 /// Maximum number of unread events; beyond it the oldest are discarded.
 const MAX_EVENTS: usize = 1024;
-/// Maximum number of RTCP datagrams that wait.
-const MAX_REPORTS: usize = 64;
+/// Maximum number of RTCP datagrams of the program that wait.
+const MAX_PROGRAM_REPORTS: usize = 64;
+/// Maximum number of RTCP datagrams of the session that wait; beyond it the oldest are discarded. A report has at most
+/// 65.
+const MAX_OWN_REPORTS: usize = 128;
 
 /// RTP session with one peer: sends streams under a rate controller, and reports the arrival of the peer's streams.
 ///
@@ -37,8 +40,11 @@ pub struct Session {
     sending: Sending,
     receiver: Receiver,
     reports: Option<Reports>,
-    /// RTCP datagrams to send.
-    waiting: VecDeque<Vec<u8>>,
+    /// RTCP datagrams of the program and of the session to send.
+    program_reports: VecDeque<Vec<u8>>,
+    own_reports: VecDeque<Vec<u8>>,
+    /// Whether a datagram was sent.
+    has_sent: bool,
     encoder: EncoderRate,
     events: Events,
     counters: Counters,
@@ -110,9 +116,11 @@ impl Session {
         Ok(Self {
             ssrc,
             sending: Sending::new(now, &options, random),
-            receiver: Receiver::new(options.feedback_interval),
+            receiver: Receiver::new(&options),
             reports,
-            waiting: VecDeque::new(),
+            program_reports: VecDeque::new(),
+            own_reports: VecDeque::new(),
+            has_sent: false,
             encoder: EncoderRate::new(options.encoder),
             events: Events::default(),
             counters: Counters::default(),
@@ -130,7 +138,7 @@ impl Session {
     ///
     /// See [`SendError`]. A full queue is not an error: it drops a packet by its rules, which [`Event::Unsent`] reports.
     pub fn send(&mut self, now: Instant, media: Media<Vec<u8>>) -> Result<u64, SendError> {
-        let (len, largest) = (media.payload.len(), self.largest());
+        let (len, largest) = (media.payload.len(), self.options.largest());
         if len > largest {
             return Err(SendError::TooLarge { len, largest });
         }
@@ -149,17 +157,17 @@ impl Session {
     ///
     /// See [`SendError`].
     pub fn send_rtcp(&mut self, datagram: Vec<u8>) -> Result<(), SendError> {
-        let (len, largest) = (datagram.len(), self.largest());
+        let (len, largest) = (datagram.len(), self.options.largest());
         if len > largest {
             return Err(SendError::TooLarge { len, largest });
         }
         if RtpHeader::of(&datagram, len) != Some(RtpHeader::Rtcp) {
             return Err(SendError::Ambiguous);
         }
-        if self.waiting.len() >= MAX_REPORTS {
+        if self.program_reports.len() >= MAX_PROGRAM_REPORTS {
             return Err(SendError::TooManyReports);
         }
-        self.waiting.push_back(datagram);
+        self.program_reports.push_back(datagram);
         Ok(())
     }
 
@@ -235,7 +243,8 @@ impl Session {
     fn update(&mut self, now: Instant) {
         // Before the first feedback, controllers have no rate, or only a first guess.
         if self.round_trip().is_some()
-            && let Some(rate) = self.encoder.update(now, self.sending.status().target_rate)
+            && let Some(status) = self.status().filter(Status::is_rate_known)
+            && let Some(rate) = self.encoder.update(now, status.target_rate)
         {
             self.events.push(Event::Rate(rate));
         }
@@ -263,28 +272,26 @@ impl Session {
     /// Replaces the contents of `datagram` with a datagram to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<Transmit> {
         self.make_reports(now);
-        if let Some(report) = self.waiting.pop_front() {
+        let Self { sending, events, program_reports, own_reports, .. } = self;
+        let transmit = if let Some(report) = program_reports.pop_front().or_else(|| own_reports.pop_front()) {
             *datagram = report;
-            return Some(Transmit { is_rtcp: true, ecn: Ecn::NotEct });
-        }
-        let Self { sending, events, .. } = self;
-        let ecn = sending.poll_transmit(now, datagram, &mut |unsent| events.unsent(&unsent))?;
-        Some(Transmit { is_rtcp: false, ecn })
+            Transmit { is_rtcp: true, ecn: Ecn::NotEct }
+        } else {
+            let ecn = sending.poll_transmit(now, datagram, &mut |unsent| events.unsent(&unsent))?;
+            Transmit { is_rtcp: false, ecn }
+        };
+        self.has_sent = true;
+        Some(transmit)
     }
 
     /// Creates the RTCP datagrams that are due.
     fn make_reports(&mut self, now: Instant) {
-        let (ssrc, form, largest) = (self.ssrc, self.options.num_reports, self.largest());
-        let mut feedback = Vec::new();
-        self.receiver.feedback(now, ssrc, form, largest, &mut feedback);
-        if let Some(reports) = &mut self.reports
-            && let Some(report) = reports.poll(now, &self.options, self.sending.streams(), &mut self.receiver)
-        {
-            self.waiting.push_back(report);
+        let Self { options, sending, receiver, reports, own_reports, .. } = self;
+        if let Some(reports) = reports {
+            own_reports.extend(reports.poll(now, options, sending.streams_mut(), receiver));
         }
-        // A program that does not send leaves the newest.
-        self.waiting.extend(feedback);
-        self.waiting.drain(..self.waiting.len().saturating_sub(MAX_REPORTS));
+        own_reports.extend(receiver.feedback(now, self.ssrc, options.num_reports));
+        own_reports.drain(..own_reports.len().saturating_sub(MAX_OWN_REPORTS));
     }
 
     /// Returns the next event.
@@ -299,23 +306,27 @@ impl Session {
     }
 
     /// Stops sending RTP and, with a [canonical name](SessionOptions::cname), queues a last report with a BYE of all
-    /// sent streams. It is sent at the next [`poll_transmit`](Self::poll_transmit).
+    /// sent streams, which the next calls of [`poll_transmit`](Self::poll_transmit) return. A session that has sent
+    /// nothing sends no BYE (RFC 3550 section 6.3.7).
     pub fn close(&mut self, now: Instant) {
         self.stop();
-        if let Some(reports) = self.reports.take() {
-            self.waiting.push_back(reports.bye(now, &self.options, self.sending.streams(), &mut self.receiver));
+        let Self { options, sending, receiver, own_reports, .. } = self;
+        if let Some(reports) = self.reports.take().filter(|_| self.has_sent) {
+            own_reports.extend(reports.bye(now, options, sending.streams_mut(), receiver));
         }
     }
 
     /// Returns the rate that the encoder should produce, the last [`Event::Rate`]; `None` before the first feedback.
+    /// Without a limit by the controller, as under `none`, it is the [ceiling](headway_rate::EncoderOptions::ceiling) of
+    /// the encoder.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.encoder.rate()
     }
 
-    /// Returns the state of the controller.
+    /// Returns the state of the controller; `None` after [`stop`](Self::stop).
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> Option<Status> {
         self.sending.status()
     }
 
@@ -336,9 +347,5 @@ impl Session {
     pub fn counters(&self) -> Counters {
         let [sent_packets, sent_bytes, acknowledged_packets, lost_packets] = self.sending.counts();
         Counters { sent_packets, sent_bytes, acknowledged_packets, lost_packets, ..self.counters }
-    }
-
-    fn largest(&self) -> usize {
-        usize::try_from(self.options.packet_size.count()).unwrap_or(usize::MAX)
     }
 }

@@ -6,7 +6,7 @@ use headway_rate::{CcfbBlock, CcfbLog};
 use headway_units::{Duration, Ecn, Instant};
 
 /// Number of feedback packets that contain an arrival, so that the loss of two of them costs nothing.
-const REPORTS: usize = 3;
+pub(crate) const REPORTS: usize = 3;
 /// Packets of a stream whose arrival is recorded.
 const WINDOW: usize = 1024;
 /// Largest distance of a late packet (RFC 3550 appendix A.1, `MAX_MISORDER`), here that of recorded arrivals.
@@ -17,9 +17,8 @@ const MAX_MISORDER: i32 = WINDOW as i32;
 pub(crate) struct Source {
     ssrc: u32,
     log: CcfbLog,
-    /// First and greatest sequence number, extended to 64 bits.
+    /// First sequence number, extended to 64 bits as in `log`.
     base: u64,
-    greatest: u64,
     received: u64,
     /// Packets expected and received at the last receiver report.
     expected_before: u64,
@@ -44,7 +43,6 @@ impl Source {
             ssrc,
             log: CcfbLog::new(ssrc, WINDOW),
             base,
-            greatest: base,
             received: 0,
             expected_before: 0,
             received_before: 0,
@@ -56,6 +54,10 @@ impl Source {
             reported: [base; REPORTS],
             has_news: false,
         }
+    }
+
+    fn greatest(&self) -> u64 {
+        self.log.greatest().unwrap_or(self.base)
     }
 
     pub(crate) const fn last_heard(&self) -> Instant {
@@ -73,14 +75,13 @@ impl Source {
         clock_rate: Option<u32>,
     ) -> bool {
         let sequence = packet.sequence;
-        let ahead = i32::from(sequence.wrapping_sub(self.greatest as u16).cast_signed());
+        let ahead = i32::from(sequence.wrapping_sub(self.greatest() as u16).cast_signed());
         if ahead < -MAX_MISORDER {
             if self.restart.replace(sequence.wrapping_add(1)) != Some(sequence) {
                 return false;
             }
             *self = Self { last_sr: self.last_sr, ..Self::new(now, self.ssrc, sequence) };
         } else if ahead > 0 {
-            self.greatest = self.greatest.saturating_add(ahead.unsigned_abs().into());
             self.restart = None;
         }
         self.last_heard = now;
@@ -113,23 +114,25 @@ impl Source {
         if !std::mem::take(&mut self.has_news) {
             return None;
         }
-        let mut block = self.log.block(now)?;
-        let [oldest, ..] = self.reported;
+        let (next, [oldest, ..]) = (self.greatest().saturating_add(1), self.reported);
         self.reported.rotate_left(1);
         if let Some(last) = self.reported.last_mut() {
-            *last = self.greatest.saturating_add(1);
+            *last = next;
         }
         // A block of one packet at least: a late packet has no new number.
-        let wanted = usize::try_from((self.greatest + 1).saturating_sub(oldest)).unwrap_or(usize::MAX).max(1);
-        let left_out = block.arrivals.len().saturating_sub(wanted.min(packets));
-        block.arrivals.drain(..left_out);
-        block.begin_seq = block.begin_seq.wrapping_add(left_out as u16);
-        Some(block)
+        let wanted = usize::try_from(next.saturating_sub(oldest)).unwrap_or(usize::MAX).max(1);
+        self.log.block(now, wanted.min(packets))
+    }
+
+    /// Returns whether packets have arrived since the last receiver report.
+    pub(crate) const fn has_unreported(&self) -> bool {
+        self.received > self.received_before
     }
 
     /// Returns the block of a receiver report (RFC 3550 appendix A.3).
     pub(crate) fn report(&mut self, now: Instant) -> ReportBlock {
-        let expected = self.greatest - self.base + 1;
+        let greatest = self.greatest();
+        let expected = greatest - self.base + 1;
         let new_expected = expected.saturating_sub(self.expected_before);
         let new_received = self.received.saturating_sub(self.received_before);
         (self.expected_before, self.received_before) = (expected, self.received);
@@ -142,7 +145,7 @@ impl Source {
             fraction_lost: u8::try_from(fraction).unwrap_or(u8::MAX),
             cumulative_lost: lost.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
             // The first number counts no wrap.
-            extended_highest: self.greatest.wrapping_sub(1 << 16) as u32,
+            extended_highest: greatest.wrapping_sub(1 << 16) as u32,
             jitter: self.jitter as u32,
             last_sr,
             delay_since_last_sr: (u128::from(since.as_nanos()) * 65_536 / 1_000_000_000) as u32,

@@ -11,15 +11,27 @@ const WINDOW: usize = CcfbBlock::MAX_PACKETS;
 /// Sent stream.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
-    /// Greatest sequence number sent, extended to 64 bits.
-    greatest: u64,
+    /// Greatest sequence number sent.
+    greatest: u16,
     /// Carrier's number of each packet up to the greatest, at most [`WINDOW`]; `None` if it was not sent.
     numbers: VecDeque<Option<u64>>,
     /// Packets sent, and bytes of their payloads.
     pub(crate) packets: u32,
     pub(crate) octets: u32,
-    /// RTP timestamp, payload type and creation time of the last packet.
-    pub(crate) last: Option<(u32, u8, Instant)>,
+    /// Last packet sent.
+    pub(crate) last: Option<Sent>,
+    /// Packets sent at the last report, and at the one before.
+    reported: [u32; 2],
+}
+
+/// Fields of a sent packet that its stream records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    sequence: u16,
+    payload_bytes: u32,
+    pub(crate) timestamp: u32,
+    pub(crate) payload_type: u8,
+    pub(crate) created: Instant,
 }
 
 /// Packet that a sequence number in feedback refers to.
@@ -33,19 +45,27 @@ pub(crate) enum Found {
     Old,
 }
 
+impl Sent {
+    pub(crate) const fn of(packet: &RtpPacket<'_>, created: Instant) -> Self {
+        let RtpPacket { sequence, timestamp, payload_type, payload, .. } = *packet;
+        Self { sequence, payload_bytes: payload.len() as u32, timestamp, payload_type, created }
+    }
+}
+
 impl Stream {
     /// Records that a packet is sent under this number of the carrier.
-    pub(crate) fn on_send(&mut self, packet: &RtpPacket<'_>, number: u64) {
+    pub(crate) fn on_send(&mut self, packet: Sent, number: u64) {
         self.packets = self.packets.wrapping_add(1);
-        self.octets = self.octets.wrapping_add(packet.payload.len() as u32);
+        self.octets = self.octets.wrapping_add(packet.payload_bytes);
+        self.last = Some(packet);
         if self.numbers.is_empty() {
-            self.greatest = 1 << 16 | u64::from(packet.sequence);
+            self.greatest = packet.sequence;
             self.numbers.push_back(Some(number));
             return;
         }
         let ahead = self.ahead(packet.sequence);
         if ahead > 0 {
-            self.greatest = self.greatest.saturating_add(ahead.unsigned_abs());
+            self.greatest = packet.sequence;
             // Numbers of a jump are those of packets that were not sent.
             let skipped = (ahead.unsigned_abs() as usize - 1).min(WINDOW);
             self.numbers.extend(std::iter::repeat_n(None, skipped));
@@ -57,7 +77,7 @@ impl Stream {
         if behind >= WINDOW {
             // The program has restarted the stream.
             self.numbers.clear();
-            self.greatest = 1 << 16 | u64::from(packet.sequence);
+            self.greatest = packet.sequence;
             self.numbers.push_back(Some(number));
             return;
         }
@@ -72,7 +92,15 @@ impl Stream {
 
     /// Returns the distance of a sequence number from the greatest one sent, within half of all numbers.
     fn ahead(&self, sequence: u16) -> i64 {
-        sequence.wrapping_sub(self.greatest as u16).cast_signed().into()
+        sequence.wrapping_sub(self.greatest).cast_signed().into()
+    }
+
+    /// Records a report. Returns whether it is a sender report: a packet was sent since the last report but one (RFC
+    /// 3550 section 6.4).
+    pub(crate) const fn on_report(&mut self) -> bool {
+        let [last, before] = self.reported;
+        self.reported = [self.packets, last];
+        self.packets != before
     }
 
     /// Returns the packet with this sequence number.
@@ -98,8 +126,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn packet(sequence: u16) -> RtpPacket<'static> {
-        RtpPacket { sequence, payload: &[0; 10], ..RtpPacket::default() }
+    fn packet(sequence: u16) -> Sent {
+        Sent::of(&RtpPacket { sequence, payload: &[0; 10], ..RtpPacket::default() }, Instant::ZERO)
     }
 
     /// Packets 65534, 65535, 2 and then 1, which the send queue reordered. Packet 0 was not sent.
@@ -108,7 +136,7 @@ mod tests {
         let mut stream = Stream::default();
         assert_eq!(stream.find(65_534), Found::NeverSent);
         for (number, sequence) in [65_534, 65_535, 2, 1].into_iter().enumerate() {
-            stream.on_send(&packet(sequence), number as u64);
+            stream.on_send(packet(sequence), number as u64);
         }
         let found: Vec<Found> = [65_533, 65_534, 65_535, 0, 1, 2, 3].map(|sequence| stream.find(sequence)).into();
         let (number, never) = (Found::Number, Found::NeverSent);
@@ -121,12 +149,12 @@ mod tests {
     fn the_record_is_bounded() {
         let mut stream = Stream::default();
         for number in 0..40_000_u64 {
-            stream.on_send(&packet(number as u16), number);
+            stream.on_send(packet(number as u16), number);
         }
         assert_eq!(stream.numbers.len(), WINDOW);
         assert_eq!(stream.find((40_000 - 16_384) as u16), Found::Number(40_000 - 16_384));
         assert_eq!(stream.find((40_000 - 16_385) as u16), Found::Old);
-        stream.on_send(&packet(20_000), 50_000);
+        stream.on_send(packet(20_000), 50_000);
         assert_eq!((stream.find(20_000), stream.find(20_001)), (Found::Number(50_000), Found::NeverSent));
         assert_eq!(stream.numbers.len(), 1);
     }
@@ -138,7 +166,7 @@ mod tests {
             let (mut stream, mut all, mut at, mut greatest) = (Stream::default(), BTreeMap::new(), 100_000_i64, 0);
             for (number, step) in steps.into_iter().enumerate() {
                 at = (at + step).max(greatest - 10_000);
-                stream.on_send(&packet(at as u16), number as u64);
+                stream.on_send(packet(at as u16), number as u64);
                 greatest = greatest.max(at);
                 all.insert(at, number as u64);
                 prop_assert!(stream.numbers.len() <= WINDOW);

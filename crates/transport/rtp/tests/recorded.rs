@@ -1,4 +1,5 @@
-//! What a controller gets from feedback: its own packet numbers, arrival times by the peer's clock, and nothing twice.
+//! Reports that a session passes to its controller: packets by the numbers of the controller, arrival times by the
+//! peer's clock, and no report that repeats an earlier one.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::{

@@ -3,7 +3,6 @@
 use super::{CcidFeedback, REPORT};
 use crate::{DccpOption, OptionFault, OptionWriter, RawOption};
 use headway_rate::{TimedArrival, TimedReport};
-use headway_units::Instant;
 
 impl CcidFeedback {
     pub(super) fn timed(&self) -> Option<TimedReport<'_>> {
@@ -17,8 +16,8 @@ pub(super) fn read(raw: RawOption<'_>, feedback: &mut CcidFeedback) -> Result<()
     }
     feedback.arrivals.clear();
     let clock = TimedArrival::decode(raw.data, &mut feedback.arrivals);
-    let ticks = feedback.clocks.extend(clock.ok_or(OptionFault::length(raw.data, "6 to 246, and even"))?);
-    feedback.clock = Some(Instant::from_nanos((u128::from(ticks) * 1_000_000_000 / 65_536) as u64));
+    let clock = clock.ok_or(OptionFault::length(raw.data, "6 to 246, and even"))?;
+    feedback.clock = Some(feedback.clocks.instant(clock));
     Ok(())
 }
 

@@ -18,7 +18,7 @@ impl Driver {
             let waits = endpoint.outbox(handle).and_then(Option::as_ref).is_some_and(|outbox| !outbox.is_empty());
             let Some(connection) = endpoint.connection_mut(handle) else { continue };
             let seen = Observed::from(&connection.status());
-            if waits || entry.breaker.has_more(&seen) {
+            if waits || entry.breaker.has_more(seen.data) {
                 self.breakers_due = Some(now + BREAKER_INTERVAL);
             }
             match entry.breaker.update(now, seen) {

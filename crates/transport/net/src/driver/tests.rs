@@ -10,10 +10,11 @@ mod transmit;
 
 use super::*;
 use crate::Clock;
-use crate::mailbox::{Event, Events, Phase};
+use crate::mailbox::{Event, Phase};
 use crate::options::Options;
 use crate::secure::{Dtls, DtlsOptions, Trust};
 use crate::socket::Arrived;
+use crate::unread::Unread;
 use crate::watched::lock;
 use crate::wire::Wire;
 use headway_dccp::{Fate, Reset, ResetCode};
@@ -213,7 +214,7 @@ fn sfdps_4_3_messages_are_queued_by_their_own_method() {
         }
     }
     assert_eq!(arrived, [0, 2, 1, 3, 5]);
-    let events = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten());
+    let events = std::iter::from_fn(|| mailbox.events.with(Unread::next).flatten());
     let expired = |event| match event {
         Event::Media(number, Fate::Unsent { cause: SendDrop::Expired, .. }) => Some(number),
         _ => None,
@@ -262,7 +263,7 @@ fn a_peer_above_the_limit_is_refused_as_too_busy() {
     turns(at(30), &mut [&mut first, &mut second], &mut server);
     let busy = Reset { code: ResetCode::TOO_BUSY, data: [0; 3] };
     assert_eq!(two.phase(), Phase::Over(Closed::Reset(busy)));
-    assert!(!std::iter::from_fn(|| two.events.with(Events::next).flatten()).any(|event| event == Event::Connected));
+    assert!(!std::iter::from_fn(|| two.events.with(Unread::next).flatten()).any(|event| event == Event::Connected));
     assert_eq!(server.driver.accepts.with(|accepts| accepts.waiting.len()), 1);
     let refused = Refused { from: Some(second.wire.address), why: Closed::Aborted(busy) };
     assert_eq!((server.driver.take_refused(), server.driver.counters().refused_handshakes), (Some(refused), 1));
@@ -316,7 +317,7 @@ fn resend_over_tfrc(order_wait: Option<Duration>) -> Vec<u8> {
                 received.push(datagram[0]);
             }
         }
-        while let Some(event) = mailbox.events.with(Events::next).flatten() {
+        while let Some(event) = mailbox.events.with(Unread::next).flatten() {
             if let Event::Media(number, Fate::Sent(_)) = event {
                 sent[number as usize] += 1;
             }

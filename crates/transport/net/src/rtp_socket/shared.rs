@@ -1,16 +1,17 @@
 //! State that the threads of the sockets share with the program.
 
-use super::{RtpClosed, RtpEvent, RtpKind, RtpOptions};
+use super::{RtpEvent, RtpKind, RtpOptions};
 use crate::Clock;
 use crate::breaker::{Breaker, Observed, Step};
-use crate::socket::{Arrived, Batch};
+use crate::socket::{Arrived, Batch, PeerError};
+use crate::unread::Unread;
 use crate::wait::Waiter;
 use crate::watched::{PendingWakers, Watched, lock};
 use crate::wire::Carrier;
 use headway_dccp::Path;
+use headway_media::RtpHeader;
 use headway_rtp::{Handled, Session};
 use headway_units::{Duration, Ecn, Instant};
-use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +32,8 @@ pub(super) struct Shared {
     clock: Clock,
     state: Mutex<State>,
     ports: Vec<Port>,
-    pub(super) received: Watched<Incoming>,
-    pub(super) events: Watched<Events>,
+    pub(super) received: Watched<Unread<(RtpKind, Vec<u8>)>>,
+    pub(super) events: Watched<Unread<RtpEvent>>,
     /// Whether RTCP is for the program, too.
     delivers_rtcp: bool,
     is_over: AtomicBool,
@@ -49,60 +50,13 @@ struct State {
     session: Session,
     /// Path of each port to the peer, once known.
     paths: [Option<Path>; 2],
+    /// Datagrams that are not of the peer.
+    ignored: u64,
     /// Datagram that waits for space in the system's buffer of a port.
     blocked: Option<(usize, Ecn, Vec<u8>)>,
     buffer: Vec<u8>,
     breaker: Breaker,
     breaker_due: Option<Instant>,
-}
-
-/// Unread datagrams.
-#[derive(Debug)]
-pub(super) struct Incoming {
-    datagrams: VecDeque<(RtpKind, Vec<u8>)>,
-    most: usize,
-    is_closed: bool,
-}
-
-/// Unread events.
-#[derive(Debug)]
-pub(super) struct Events {
-    waiting: VecDeque<RtpEvent>,
-    most: usize,
-    is_closed: bool,
-}
-
-impl Incoming {
-    pub(super) fn next(&mut self, datagram: &mut Vec<u8>) -> Option<Result<RtpKind, RtpClosed>> {
-        match self.datagrams.pop_front() {
-            Some((kind, bytes)) => {
-                *datagram = bytes;
-                Some(Ok(kind))
-            }
-            None => self.is_closed.then_some(Err(RtpClosed)),
-        }
-    }
-
-    fn push(&mut self, kind: RtpKind, bytes: &[u8]) {
-        if self.datagrams.len() >= self.most {
-            self.datagrams.pop_front();
-        }
-        self.datagrams.push_back((kind, bytes.to_vec()));
-    }
-}
-
-impl Events {
-    pub(super) fn next(&mut self) -> Option<Option<RtpEvent>> {
-        let event = self.waiting.pop_front();
-        (event.is_some() || self.is_closed).then_some(event)
-    }
-
-    fn push(&mut self, event: RtpEvent) {
-        if self.waiting.len() >= self.most {
-            self.waiting.pop_front();
-        }
-        self.waiting.push_back(event);
-    }
 }
 
 /// Binds the sockets of RTP and RTCP.
@@ -141,19 +95,18 @@ impl Shared {
         let state = State {
             session,
             paths: [None; 2],
+            ignored: 0,
             blocked: None,
             buffer: Vec::new(),
             breaker: Breaker::new(clock.now()),
             breaker_due: None,
         };
-        let incoming = Incoming { datagrams: VecDeque::new(), most: options.unread, is_closed: false };
-        let events = Events { waiting: VecDeque::new(), most: options.events, is_closed: false };
         Ok(Self {
             clock,
             state: Mutex::new(state),
             ports,
-            received: Watched::new(incoming, PendingWakers::default()),
-            events: Watched::new(events, PendingWakers::default()),
+            received: Watched::new(Unread::new(options.unread), PendingWakers::default()),
+            events: Watched::new(Unread::new(options.events), PendingWakers::default()),
             delivers_rtcp: options.session.cname.is_none(),
             is_over: AtomicBool::new(false),
         })
@@ -172,17 +125,17 @@ impl Shared {
         self.clock.system(self.clock.now() + timeout)
     }
 
-    pub(super) fn connect(&self, peer: SocketAddr) -> io::Result<()> {
+    pub(super) fn connect(&self, peer: SocketAddr) -> Result<(), PeerError> {
         let paths = self.paths_to(peer)?;
         self.locked(|_, state| state.paths = paths);
         Ok(())
     }
 
     /// Returns the path of each port to the peer with this RTP address.
-    fn paths_to(&self, peer: SocketAddr) -> io::Result<[Option<Path>; 2]> {
+    fn paths_to(&self, peer: SocketAddr) -> Result<[Option<Path>; 2], PeerError> {
         let mut paths = [None; 2];
         for (index, (port, path)) in self.ports.iter().zip(&mut paths).enumerate() {
-            let number = peer.port().checked_add(index as u16).ok_or(io::ErrorKind::InvalidInput)?;
+            let number = peer.port().checked_add(index as u16).ok_or(PeerError::RtcpPort)?;
             *path = Some(port.carrier.path_to(SocketAddr::new(peer.ip(), number))?);
         }
         Ok(paths)
@@ -200,6 +153,10 @@ impl Shared {
         let result = act(&mut state.session);
         self.drain(now, &mut state);
         result
+    }
+
+    pub(super) fn ignored(&self) -> u64 {
+        lock(&self.state).ignored
     }
 
     /// Reads the session.
@@ -264,6 +221,13 @@ impl Shared {
     /// Updates the circuit breaker each second while packets are sent. Returns the event if it stops the sender.
     fn update_breaker(&self, now: Instant, state: &mut State) -> Option<RtpEvent> {
         let State { session, breaker, breaker_due, .. } = state;
+        let Some(due) = *breaker_due else {
+            *breaker_due = breaker.has_more(session.counters().sent_packets).then_some(now + BREAKER_INTERVAL);
+            return None;
+        };
+        if due > now {
+            return None;
+        }
         let counters = session.counters();
         let observed = Observed {
             data: counters.sent_packets,
@@ -273,15 +237,10 @@ impl Shared {
             acknowledged: counters.acknowledged_packets,
             received: counters.feedback,
             rtt: session.round_trip(),
-            allowed: session.status().target_rate,
+            allowed: session.status().and_then(|status| status.target_rate),
         };
-        if breaker_due.is_none() && breaker.has_more(&observed) {
-            *breaker_due = Some(now + BREAKER_INTERVAL);
-        }
-        breaker_due.take_if(|due| *due <= now)?;
-        if breaker.has_more(&observed) || session.queued_bytes().count() > 0 {
-            *breaker_due = Some(now + BREAKER_INTERVAL);
-        }
+        let has_more = breaker.has_more(observed.data) || session.queued_bytes().count() > 0;
+        *breaker_due = has_more.then_some(now + BREAKER_INTERVAL);
         let Step::Trip(why) = breaker.update(now, observed) else { return None };
         session.stop();
         Some(RtpEvent::Breaker(why))
@@ -345,7 +304,7 @@ impl Shared {
             });
         });
         if !delivered.is_empty() {
-            self.received.change(|unread| delivered.iter().for_each(|(kind, bytes)| unread.push(*kind, bytes)));
+            self.received.change(|unread| delivered.into_iter().for_each(|datagram| unread.push(datagram)));
         }
     }
 
@@ -358,12 +317,18 @@ impl Shared {
         datagram: &[u8],
     ) -> Option<(RtpKind, Vec<u8>)> {
         let known = state.paths.get(index).copied().flatten();
-        if known.is_some_and(|known| remote(known) != remote(path)) {
+        let is_of_peer = match known {
+            Some(known) => remote(known) == remote(path),
+            // Only RTP determines the peer.
+            None => index == RTP && RtpHeader::of(datagram, datagram.len()) != Some(RtpHeader::Rtcp),
+        };
+        if !is_of_peer {
+            state.ignored += 1;
             return None;
         }
         let handled = state.session.handle(now, datagram, ecn).ok()?;
         if known.is_none() {
-            self.accept(state, index, path);
+            self.accept(state, path);
         }
         match handled {
             Handled::Rtp(_) => Some((RtpKind::Rtp, datagram.to_vec())),
@@ -371,23 +336,17 @@ impl Shared {
         }
     }
 
-    /// Makes the sender of the first valid packet the peer.
-    fn accept(&self, state: &mut State, index: usize, path: Path) {
-        let peer = remote(path).filter(|_| index == RTP);
-        let derived = peer.and_then(|peer| self.paths_to(peer).ok());
-        if let Some(derived) = derived {
-            for (known, derived) in state.paths.iter_mut().zip(derived) {
-                *known = known.or(derived);
-            }
+    /// Makes the sender of the first valid RTP packet the peer.
+    fn accept(&self, state: &mut State, path: Path) {
+        if let Some(Ok(paths)) = remote(path).map(|peer| self.paths_to(peer)) {
+            state.paths = paths;
         }
-        if let Some(known) = state.paths.get_mut(index) {
-            *known = Some(path);
-        }
+        state.paths[RTP] = Some(path);
     }
 
     fn fail(&self) {
-        self.received.change(|received| received.is_closed = true);
-        self.events.change(|events| events.is_closed = true);
+        self.received.change(Unread::close);
+        self.events.change(Unread::close);
     }
 
     /// Ends the session and the threads.

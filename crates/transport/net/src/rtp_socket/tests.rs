@@ -63,25 +63,96 @@ fn rtp_and_rtcp_on_two_ports() {
     assert!(matches!(RtpSocket::bind(odd, &pair("gcc")), Err(EndpointError::System(_))));
 }
 
-/// Datagrams of others are ignored once the peer is known, and malformed ones before.
+const REPORT: [u8; 8] = [0x80, 201, 0, 1, 0, 0, 0, 7];
+
+/// Socket that sends any datagram.
+struct Stranger(crate::socket::Socket);
+
+impl Stranger {
+    fn new() -> Self {
+        Self(crate::socket::Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap())
+    }
+
+    fn send(&self, to: SocketAddr, datagram: &[u8]) {
+        self.0.send(self.0.path_to(to).unwrap(), headway_units::Ecn::NotEct, datagram, datagram.len()).unwrap();
+    }
+}
+
+/// Only a valid RTP packet determines the peer, not RTCP and malformed datagrams. Then datagrams of others are ignored.
+/// The loopback interface keeps the order of datagrams.
 #[test]
 fn datagrams_of_others_are_ignored() {
-    let (receiver, sender, other) = (bind(&options("none")), bind(&options("none")), bind(&options("none")));
-    sender.connect(receiver.local_addr()).unwrap();
-    other.connect(receiver.local_addr()).unwrap();
+    let (receiver, sender, stranger) = (bind(&options("none")), bind(&options("none")), Stranger::new());
     let mut datagram = vec![];
+    // RTCP, DTLS, and RTP that ends within its header.
+    for bytes in [&REPORT[..], &[22, 254, 253, 0], &rtp(2, 2)[..11]] {
+        stranger.send(receiver.local_addr(), bytes);
+    }
+    sender.connect(receiver.local_addr()).unwrap();
     sender.send(Media::new(&rtp(1, 1))).unwrap();
     assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtp)));
-    other.send(Media::new(&rtp(2, 2))).unwrap();
-    sender.send(Media::new(&rtp(1, 3))).unwrap();
-    loop {
-        assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtp)));
-        assert_eq!(RtpPacket::parse(&datagram).unwrap().ssrc, 1);
-        if datagram == rtp(1, 3) {
-            break;
-        }
+    assert_eq!((&datagram, receiver.ignored_datagrams(), receiver.counters().refused_packets), (&rtp(1, 1), 1, 2));
+    for bytes in [&REPORT[..], &rtp(2, 2)] {
+        stranger.send(receiver.local_addr(), bytes);
     }
-    assert_eq!(receiver.counters().received_packets, 2);
+    sender.send(Media::new(&rtp(1, 3))).unwrap();
+    assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtp)));
+    assert_eq!((&datagram, receiver.ignored_datagrams()), (&rtp(1, 3), 3));
+}
+
+/// With two ports, a datagram on the RTCP port does not determine the peer, and RTCP arrives from the port after that
+/// of the peer's RTP.
+#[test]
+fn the_port_of_rtcp_does_not_determine_the_peer() {
+    let pair = RtpOptions { is_multiplexed: false, ..options("none") };
+    let (receiver, sender, stranger) = (bind(&pair), bind(&pair), Stranger::new());
+    let mut datagram = vec![];
+    let rtcp = SocketAddr::new(receiver.local_addr().ip(), receiver.local_addr().port() + 1);
+    let wait_for_ignored = |count| {
+        for _ in 0..5000 {
+            if receiver.ignored_datagrams() == count {
+                return;
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
+        panic!("{} datagrams were ignored", receiver.ignored_datagrams());
+    };
+    for (count, bytes) in (1..).zip([&REPORT[..], &rtp(2, 2)]) {
+        stranger.send(rtcp, bytes);
+        wait_for_ignored(count);
+    }
+    sender.connect(receiver.local_addr()).unwrap();
+    sender.send(Media::new(&rtp(1, 1))).unwrap();
+    assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtp)));
+    stranger.send(rtcp, &REPORT);
+    wait_for_ignored(3);
+    sender.send_rtcp(&REPORT).unwrap();
+    assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtcp)));
+}
+
+/// RFC 3550 section 11: RTCP has the port after that of RTP.
+#[test]
+fn addresses_of_no_peer_are_refused() {
+    let connect = |is_multiplexed, peer: &str| {
+        let socket = bind(&RtpOptions { is_multiplexed, ..options("none") });
+        socket.connect(peer.parse().unwrap()).map_err(|error| error.to_string())
+    };
+    assert_eq!(connect(true, "127.0.0.1:65535"), Ok(()));
+    for (is_multiplexed, peer, why) in [
+        (false, "127.0.0.1:65535", "port 65535 has no next port for RTCP; expected an RTP port up to 65534"),
+        (
+            true,
+            "255.255.255.255:5004",
+            "the address is that of all hosts (broadcast); expected the address of one host",
+        ),
+        (
+            true,
+            "[::1]:5004",
+            "::1 cannot be reached from 127.0.0.1; expected an address of the same family, IPv4 or IPv6",
+        ),
+    ] {
+        assert_eq!(connect(is_multiplexed, peer), Err(why.to_owned()));
+    }
 }
 
 /// A program with its own RTCP gets that of the peer; one with a canonical name leaves it to the session.
@@ -91,18 +162,20 @@ fn rtcp_of_the_program() {
     named.session.cname = Some("a@example.org".into());
     let (receiver, sender) = (bind(&options("none")), bind(&named));
     sender.connect(receiver.local_addr()).unwrap();
-    let (report, mut datagram) = ([0x80, 201, 0, 1, 0, 0, 0, 7], vec![]);
-    sender.send_rtcp(&report).unwrap();
+    let mut datagram = vec![];
+    sender.send(Media::new(&rtp(1, 1))).unwrap();
+    assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtp)));
+    sender.send_rtcp(&REPORT).unwrap();
     assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtcp)));
-    assert_eq!(datagram, report);
-    receiver.send_rtcp(&report).unwrap();
+    assert_eq!(datagram, REPORT);
+    receiver.send_rtcp(&REPORT).unwrap();
     assert_eq!(sender.recv_timeout(&mut datagram, Duration::from_millis(50)), None);
     // The end of a session with a canonical name is a BYE.
     drop(sender);
     assert_eq!(receiver.recv_timeout(&mut datagram, LONG), Some(Ok(RtpKind::Rtcp)));
     assert!(
         headway_rtp::RtcpPackets::new(&datagram)
-            .any(|packet| { matches!(packet, Ok(headway_rtp::RtcpPacket::Bye { sources: &[_] })) })
+            .any(|packet| { matches!(packet, Ok(headway_rtp::RtcpPacket::Bye { sources: &[_, _] })) })
     );
 }
 

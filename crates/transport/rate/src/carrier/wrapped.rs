@@ -1,5 +1,7 @@
 //! Clocks with 32 bits on the wire.
 
+use headway_units::Instant;
+
 /// Extension of a 32-bit counter that wraps to 64 bits, by the value nearest to the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wrapped(Option<u64>);
@@ -16,6 +18,11 @@ impl Wrapped {
         self.0 = Some(whole);
         whole
     }
+
+    /// Returns the [extended](Self::extend) time of a clock that counts 1/65536 s, as the report timestamp of RFC 8888.
+    pub fn instant(&mut self, low: u32) -> Instant {
+        Instant::from_nanos((u128::from(self.extend(low)) * 1_000_000_000 / 65_536) as u64)
+    }
 }
 
 #[cfg(test)]
@@ -31,5 +38,13 @@ mod tests {
         let mut clock = Wrapped::default();
         let start = clock.extend(0);
         assert_eq!(clock.extend(u32::MAX), start - 1);
+    }
+
+    /// The first value is 2^32 ticks of 1/65536 s plus 1.5 s; then the clock wraps.
+    #[test]
+    fn times_of_a_clock_of_1_65536_s() {
+        let mut clock = Wrapped::default();
+        assert_eq!(clock.instant(98_304), Instant::from_millis(65_536_000 + 1500));
+        assert_eq!(clock.instant(u32::MAX - 65_535), Instant::from_millis(65_536_000 - 1000));
     }
 }

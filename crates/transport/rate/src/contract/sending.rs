@@ -109,6 +109,15 @@ pub struct Status {
     pub ack_ratio: Option<u16>,
 }
 
+impl Status {
+    /// Returns whether `target_rate` is valid for an encoder. A controller with a window has no rate before its first
+    /// round-trip sample. Without a window, no rate means unlimited.
+    #[must_use]
+    pub const fn is_rate_known(&self) -> bool {
+        self.target_rate.is_some() || self.window.is_none()
+    }
+}
+
 /// One of a controller's discrete rates (only `udpm` has them), which the receiver announced. An application with one
 /// encoding per rate sends the encoding with this index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! [`window`] is the algorithm. [`rules`] has the constants and rules of each version: the draft, Ericsson's sender and
-//! libwebrtc's module. Differences from the draft, in all versions:
+//! libwebrtc's module. Differences from the draft, in all versions unless stated:
 //!
 //! - **The base of the queue delay** is a line, not a minimum, so that a skew of the clocks does not count as a queue.
 //! - **Without reports**, which the draft leaves undefined: if packets are not reported for a retransmission timeout
@@ -22,6 +22,9 @@
 //! - **Losses** are those of three later packets (RFC 5681), not of a time, except in Ericsson's version. The draft
 //!   states no initial reordering window.
 //! - **The MSS** is the size of the largest datagram.
+//! - **The target rate** of the draft ignores the time for which the receiver collects arrivals, so the sender cannot send
+//!   it over a much shorter round trip. Here it is at most the limit of the bytes in flight per time from the sending of
+//!   a packet to its report. The two implementations add this time to the round trip.
 //! - **Optional parts of the draft** that a version has: relaxed pacing in the draft's; jitter reduction, the threshold of
 //!   the loss rate and the correction for frames that wait in Ericsson's. No version has the policer, the repetition of
 //!   the base delay, competing flows, the correction for the deviation of frame sizes, or several streams.

@@ -17,7 +17,7 @@ use headway_units::{Bytes, Duration, Ecn, Instant, Rate};
 const CAPACITY: usize = 1 << 14;
 /// Time that a late packet may make up.
 const CREDIT: Duration = Duration::from_millis(1);
-/// Gain of the mean time for which the receiver holds reports.
+/// Gain of the mean times for which the receiver holds reports, and after which packets are reported.
 const HOLD_G: f64 = 1.0 / 8.0;
 /// Interval of the acknowledged rate, in ticks: 100 ms.
 const RATE_TICKS: u128 = 6553;
@@ -35,6 +35,8 @@ pub struct Scream2Sender {
     rtt: SmoothedRtt,
     /// Mean time for which the receiver holds reports, if it counts in the rates, in s.
     hold_s: Option<f64>,
+    /// Mean time from the sending of a packet to its report, of the oldest packet in each report, in s.
+    reported_after_s: Option<f64>,
     /// Line below the one-way delays. The height of a delay above it is the queue delay.
     floor: FloorLine,
     flight: Flight,
@@ -72,6 +74,7 @@ impl Scream2Sender {
             window: Window::new(rules, options.l4s, mss, options.queue_delay_target, max_bps, context.now),
             rtt: SmoothedRtt::new(&rules, context.now),
             hold_s: None,
+            reported_after_s: None,
             floor: FloorLine::default(),
             flight: Flight::new(CAPACITY),
             late_losses: LateLosses::default(),
@@ -124,6 +127,13 @@ impl Scream2Sender {
 
     const fn in_flight(&self) -> f64 {
         self.outstanding.bytes() as f64
+    }
+
+    /// Returns the rate that the limit of the bytes in flight permits, in bit/s. It is lower than the target rate if the
+    /// receiver collects arrivals for much longer than a round trip and the target ignores this time.
+    fn in_flight_bps(&self) -> f64 {
+        let after_s = self.reported_after_s.filter(|_| self.rules.hold == HoldRule::Ignored);
+        after_s.map_or(f64::INFINITY, |after_s| 8.0 * self.window.max_in_flight() / after_s)
     }
 
     /// Returns the time from a packet that is sent now to the next one, in s.
@@ -207,7 +217,7 @@ impl SenderHalf for Scream2Sender {
         let Report::Timed(report) = feedback.report else { return };
         let mut progress = Progress::default();
         let header = self.header;
-        let mut newest = None;
+        let (mut newest, mut oldest) = (None, now);
         self.arrivals.clear();
         let (arrivals, late_losses, by_time) =
             (&mut self.arrivals, &mut self.late_losses, self.rules.finds_losses_by_time);
@@ -226,6 +236,7 @@ impl SenderHalf for Scream2Sender {
             // Reports are in the order of numbers, newest first.
             if received {
                 newest = newest.or(Some((update.number, update.sent)));
+                oldest = oldest.min(update.sent);
             }
             if let Some(arrived) = update.arrived {
                 arrivals.push((arrived, arrived.as_nanos().wrapping_sub(update.sent.as_nanos()).cast_signed()));
@@ -237,6 +248,11 @@ impl SenderHalf for Scream2Sender {
         if let Some(rtt) = feedback.rtt_sample {
             let hold = newest.map_or(Duration::ZERO, |(_, sent)| now.since(sent).saturating_sub(rtt));
             self.sample(now, rtt, hold);
+        }
+        if newest.is_some() {
+            let after_s = now.since(oldest).as_secs_f64();
+            self.reported_after_s =
+                Some(self.reported_after_s.map_or(after_s, |mean| mean + HOLD_G * (after_s - mean)));
         }
         progress.delays = self.delays();
         progress.max_in_flight = self.peak();
@@ -285,7 +301,7 @@ impl SenderHalf for Scream2Sender {
         if self.rtt.get().is_some() {
             let rate = |bps: f64| Rate::from_bits_per_second(bps as u64);
             let data_share = (self.mss - self.header) / self.mss;
-            status.target_rate = Some(rate(self.window.target_bps() * data_share));
+            status.target_rate = Some(rate(self.window.target_bps().min(self.in_flight_bps()) * data_share));
             status.pacing_rate = Some(rate(self.window.pace_bps() * self.frames.pacing() * data_share));
         }
         status.window = Some(Bytes::new(self.window.bytes() as u64));

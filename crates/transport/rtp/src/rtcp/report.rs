@@ -39,7 +39,7 @@ pub struct ReportBlock {
 pub struct ReportBlocks<'a>(&'a [[u8; ReportBlock::BYTES]]);
 
 impl SenderInfo {
-    pub(super) const BYTES: usize = 20;
+    pub(crate) const BYTES: usize = 20;
 
     pub(super) fn of(bytes: &[u8; Self::BYTES]) -> Self {
         let [n0, n1, n2, n3, n4, n5, n6, n7, t0, t1, t2, t3, p0, p1, p2, p3, o0, o1, o2, o3] = *bytes;
@@ -58,7 +58,7 @@ impl SenderInfo {
 }
 
 impl ReportBlock {
-    pub(super) const BYTES: usize = 24;
+    pub(crate) const BYTES: usize = 24;
     /// Range of a signed field of 24 bits.
     const MAX_LOST: i32 = (1 << 23) - 1;
 

@@ -6,7 +6,29 @@ use super::{BYE, RECEIVER_REPORT, ReportBlock, SENDER_REPORT, SOURCE_DESCRIPTION
 pub(crate) const MAX_BLOCKS: usize = 31;
 /// Item type of a canonical name (RFC 3550 section 6.5.1), and its largest length in bytes.
 const CNAME: u8 = 1;
-const MAX_CNAME: usize = 255;
+pub(crate) const MAX_CNAME: usize = 255;
+/// Bytes of the first 32 bits of each packet, and of an SSRC.
+pub(crate) const HEADER_BYTES: usize = 4;
+pub(crate) const SSRC_BYTES: usize = 4;
+/// Largest size of a compound datagram of a sender report with one block, a source description with an empty canonical
+/// name, and a BYE.
+pub(crate) const BYTES_WITHOUT_CNAME: usize =
+    report_bytes(true) + ReportBlock::BYTES + HEADER_BYTES + SSRC_BYTES + 2 + 4 + HEADER_BYTES + SSRC_BYTES;
+
+/// Returns the size of a sender or receiver report without blocks.
+pub(crate) const fn report_bytes(is_sender: bool) -> usize {
+    HEADER_BYTES + SSRC_BYTES + if is_sender { SenderInfo::BYTES } else { 0 }
+}
+
+/// Returns the size of the part of a source description about one source with this canonical name.
+pub(crate) const fn cname_bytes(name: &str) -> usize {
+    SSRC_BYTES + 2 + name.len() + end_bytes(name)
+}
+
+/// Returns the number of zeros, one to four, that end the list of items at a multiple of 4 B.
+const fn end_bytes(name: &str) -> usize {
+    4 - (2 + name.len()) % 4
+}
 
 /// Appends a packet of this type, whose contents `write` appends, a multiple of 4 B.
 fn write_packet(buffer: &mut Vec<u8>, packet_type: u8, count: usize, write: impl FnOnce(&mut Vec<u8>)) {
@@ -32,18 +54,15 @@ pub(crate) fn write_report(buffer: &mut Vec<u8>, ssrc: u32, info: Option<&Sender
     });
 }
 
-/// Appends a source description with the canonical name of the first 31 sources. The name is cut after 255 B.
+/// Appends a source description with the canonical name, at most 255 B, of the first 31 sources.
 pub(crate) fn write_cnames(buffer: &mut Vec<u8>, sources: &[u32], name: &str) {
     let sources = sources.get(..MAX_BLOCKS).unwrap_or(sources);
-    let name = name.as_bytes().get(..MAX_CNAME).unwrap_or(name.as_bytes());
     write_packet(buffer, SOURCE_DESCRIPTION, sources.len(), |buffer| {
         for ssrc in sources {
             buffer.extend(ssrc.to_be_bytes());
             buffer.extend([CNAME, name.len() as u8]);
-            buffer.extend(name);
-            // One to four zeros end the list of items at a multiple of 4 B.
-            let zeros = 4 - (2 + name.len()) % 4;
-            buffer.extend(std::iter::repeat_n(0, zeros));
+            buffer.extend(name.as_bytes());
+            buffer.extend(std::iter::repeat_n(0, end_bytes(name)));
         }
     });
 }
@@ -72,9 +91,10 @@ mod tests {
             let mut buffer = vec![];
             write_cnames(&mut buffer, &[7], name);
             assert_eq!(buffer, [&[0x81, 202, 0, (chunk.len() / 4) as u8][..], chunk].concat());
+            assert_eq!(cname_bytes(name), chunk.len());
         }
         let mut buffer = vec![];
-        write_cnames(&mut buffer, &[7; 40], &"n".repeat(300));
+        write_cnames(&mut buffer, &[7; 40], &"n".repeat(255));
         let [Ok(RtcpPacket::Other { packet_type: 202, count: 31, body })] =
             RtcpPackets::new(&buffer).collect::<Vec<_>>()[..]
         else {

@@ -61,7 +61,7 @@ fn call(fec: Fec, lifetime: Option<Duration>) -> Call {
             }
             outcome.receiver = server.driver.fec_counters(*key).unwrap_or(outcome.receiver);
         }
-        while let Some(event) = mailbox.events.with(Events::next).flatten() {
+        while let Some(event) = mailbox.events.with(Unread::next).flatten() {
             match event {
                 Event::Media(_, Fate::Delivered) => outcome.delivered += 1,
                 Event::Media(_, Fate::Lost) => outcome.lost += 1,

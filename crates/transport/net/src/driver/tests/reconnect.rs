@@ -88,7 +88,7 @@ impl Call {
 
     /// Returns the events about the connection itself.
     fn events(&self) -> Vec<Event> {
-        let all = std::iter::from_fn(|| self.mailbox.events.with(Events::next).flatten());
+        let all = std::iter::from_fn(|| self.mailbox.events.with(Unread::next).flatten());
         all.filter(|event| matches!(event, Event::Connected | Event::Interrupted(_) | Event::Closed(_))).collect()
     }
 }
@@ -139,7 +139,7 @@ fn datagrams_are_queued_while_the_server_is_gone() {
         call.run(10_000, Some(&mut second));
         let mut outcomes = [0; 400];
         let mut refused = 0;
-        while let Some(event) = call.mailbox.events.with(Events::next).flatten() {
+        while let Some(event) = call.mailbox.events.with(Unread::next).flatten() {
             if let Event::Media(number, fate) = event {
                 outcomes[number as usize] += u32::from(fate.is_final());
                 refused += u32::from(matches!(fate, Fate::Unsent { cause: SendDrop::Refused, .. }));

@@ -34,11 +34,20 @@ impl CcfbLog {
         self.window.insert(at, number, ecn)
     }
 
-    /// Returns the block for a report with the timestamp `now`; `None` before the first packet.
+    /// Returns the greatest sequence number received, extended to 64 bits: the first number plus 2^16, and upwards.
+    /// `None` before the first packet.
     #[must_use]
-    pub fn block(&self, now: Instant) -> Option<CcfbBlock> {
+    pub fn greatest(&self) -> Option<u64> {
+        self.window.greatest()
+    }
+
+    /// Returns the block for a report with the timestamp `now`, with at most the newest `packets` packets; `None` before
+    /// the first packet.
+    #[must_use]
+    pub fn block(&self, now: Instant, packets: usize) -> Option<CcfbBlock> {
         let greatest = self.window.greatest()?;
-        let arrivals: Vec<_> = self.window.states(now).rev().collect();
+        let mut arrivals: Vec<_> = self.window.states(now).take(packets).collect();
+        arrivals.reverse();
         let begin_seq = (greatest as u16).wrapping_sub(arrivals.len() as u16).wrapping_add(1);
         Some(CcfbBlock { ssrc: self.ssrc, begin_seq, arrivals })
     }

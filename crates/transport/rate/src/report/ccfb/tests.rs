@@ -129,11 +129,11 @@ fn malformed_packets_are_refused_with_a_reason() {
 fn duplicates_report_the_first_arrival_and_any_mark() {
     let at = Instant::from_millis;
     let mut log = CcfbLog::new(7, 8);
-    assert_eq!(log.block(at(0)), None);
+    assert_eq!(log.block(at(0), usize::MAX), None);
     assert!(log.on_packet(10, at(100), Ecn::Ect1));
     assert!(!log.on_packet(10, at(200), Ecn::Ce));
     assert!(!log.on_packet(10, at(300), Ecn::Ect1));
-    let block = log.block(at(400)).unwrap();
+    let block = log.block(at(400), usize::MAX).unwrap();
     assert_eq!((block.begin_seq, &block.arrivals[..]), (10, &[received(Ecn::Ce, 300_000_000)][..]));
 }
 
@@ -142,7 +142,7 @@ fn duplicates_report_the_first_arrival_and_any_mark() {
 fn arrivals_after_the_timestamp_have_no_time() {
     let mut log = CcfbLog::new(7, 8);
     log.on_packet(1, Instant::from_millis(100), Ecn::NotEct);
-    let block = log.block(Instant::from_millis(99)).unwrap();
+    let block = log.block(Instant::from_millis(99), usize::MAX).unwrap();
     assert_eq!(block.arrivals, [TimedArrival::Received { ecn: Ecn::NotEct, before: None }]);
 }
 
@@ -152,7 +152,7 @@ fn numbers_wrap_and_leave_the_window() {
     let at = Instant::ZERO;
     let mut log = CcfbLog::new(7, 4);
     let numbers = |log: &CcfbLog| {
-        let block = log.block(at).unwrap();
+        let block = log.block(at, usize::MAX).unwrap();
         let states: String =
             block.arrivals.iter().map(|state| if *state == TimedArrival::NotReceived { '-' } else { 'x' }).collect();
         (block.begin_seq, states)
@@ -160,6 +160,8 @@ fn numbers_wrap_and_leave_the_window() {
     assert!(log.on_packet(65_535, at, Ecn::NotEct));
     assert!(log.on_packet(1, at, Ecn::NotEct));
     assert_eq!(numbers(&log), (65_535, "x-x".to_owned()));
+    let newest = log.block(at, 2).unwrap();
+    assert_eq!((newest.begin_seq, newest.arrivals), (0, vec![TimedArrival::NotReceived, received(Ecn::NotEct, 0)]));
     assert!(log.on_packet(65_534, at, Ecn::NotEct));
     assert_eq!(numbers(&log), (65_534, "xx-x".to_owned()));
     assert!(log.on_packet(0, at, Ecn::NotEct));
@@ -219,7 +221,7 @@ proptest! {
                 }
             }
             model = model.split_off(&oldest);
-            let block = log.block(Instant::from_millis(ms)).unwrap();
+            let block = log.block(Instant::from_millis(ms), usize::MAX).unwrap();
             for (number, arrival) in (0..).zip(&block.arrivals) {
                 let number = greatest - block.arrivals.len() as i64 + 1 + number;
                 let expected = model.get(&number).map_or(TimedArrival::NotReceived, |(at, ecn)| received(*ecn, (ms - at) * 1_000_000));
