@@ -51,8 +51,8 @@ pub struct DtlsOptions {
     /// Maximum number of handshakes per second that clients of one address prefix begin (/24 of IPv4, /48 of IPv6),
     /// after a burst.
     pub prefix_per_second: u64,
-    /// Maximum number of cookie requests that a server sends per second, in total. One costs 20 to 40 us of computing
-    /// time.
+    /// Maximum number of cookie requests that a server sends per second, to all clients together. One request costs the
+    /// server 20 to 40 us of computing time.
     pub cookies_per_second: u64,
     /// Maximum number of packets per second from an IP address that are tried against the sessions of this IP address,
     /// because their UDP port is not that of a session; for all IP addresses together eight times as many.
