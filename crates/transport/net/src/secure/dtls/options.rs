@@ -45,8 +45,8 @@ pub struct DtlsOptions {
     /// Maximum number of pending handshakes of clients that have not proved their address. Further clients are asked
     /// for a cookie, which costs a round trip.
     pub unproven: usize,
-    /// Maximum burst of handshakes that clients of one address prefix begin (/24 of IPv4, /48 of IPv6). Clients that
-    /// have not proved their address by a cookie can use half of it.
+    /// Maximum number of handshakes that clients of one address prefix (/24 of IPv4, /48 of IPv6) begin in a burst.
+    /// Clients that have not proved their address by a cookie can use half of it.
     pub prefix_burst: u64,
     /// Maximum number of handshakes per second that clients of one address prefix begin (/24 of IPv4, /48 of IPv6),
     /// after a burst.
