@@ -10,9 +10,9 @@ const UNITS: [(&str, &[(&str, f64)]); 3] = [
 /// Returns the title of an axis with its display unit, and the size of the display unit in `unit`s: `Rate (Mb/s)` and
 /// 1e6 for values in `bps`.
 ///
-/// The display unit is the one in which the largest value has few digits. If the user's `label` ends in a unit of the
-/// same quantity, such as `Link rate (Mb/s)`, that unit is used instead. The unit `1` of ratios and counts is not
-/// shown.
+/// The display unit is the largest one that does not exceed the largest value, or `unit` if there is none. If the
+/// user's `label` ends in a unit of the same quantity, such as `Link rate (Mb/s)`, that unit is used instead. The unit
+/// `1` of ratios and counts is not shown.
 #[must_use]
 pub fn axis_title(title: &str, unit: Option<&str>, largest: f64, label: Option<&str>) -> (String, f64) {
     let Some(unit) = unit else { return (title.to_owned(), 1.0) };

@@ -17,8 +17,8 @@ pub struct Counters {
     pub ecn_reductions: u64,
     /// Acknowledgements that the sender processed.
     pub acks: u64,
-    /// 1 if the sender stopped using ECN because the path changes the ECN field (with `ecn_echo = "accurate"`), else 0;
-    /// of several connections, their number.
+    /// 1 if the sender stopped using ECN because the path changes the ECN field (with `ecn_echo = "accurate"`), else 0.
+    /// In a sum over connections: the number of such connections.
     pub ecn_failures: u64,
 }
 

@@ -42,7 +42,8 @@ impl ResetCode {
     pub const NO_CONNECTION: Self = Self(3);
     /// A valid packet of an unexpected type arrived; Data 1 is the type.
     pub const PACKET_ERROR: Self = Self(4);
-    /// An option is invalid; Data 1 is its type, Data 2 and 3 are its first two bytes of data.
+    /// An option is invalid; Data 1 is its type, Data 2 and 3 are its first two bytes of data, or 0 for bytes that it
+    /// lacks.
     pub const OPTION_ERROR: Self = Self(5);
     /// An option after Mandatory could not be processed; Data as for [`Self::OPTION_ERROR`].
     pub const MANDATORY_ERROR: Self = Self(6);

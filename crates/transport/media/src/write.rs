@@ -20,7 +20,7 @@ pub struct Write {
     pub priority: u8,
     /// Time at which the write was due, even if the source was polled later.
     pub created: Instant,
-    /// Time after which the receiver cannot use the data, if any.
+    /// Time after which the receiver cannot use the data; `None` if there is no such time.
     pub expires: Option<Instant>,
     /// Size of the rest of the frame, which later writes carry; zero if the frame ends with this write. All writes of a
     /// frame have equal `kind`, `created` and `expires`.

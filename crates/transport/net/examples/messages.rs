@@ -11,7 +11,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::server()?;
     let server = Endpoint::server("127.0.0.1:0".parse()?, &options)?;
     let fingerprint = options.fingerprint().ok_or("no DTLS")?;
-    // The default queue, sure-first, compares all waiting messages and has no methods of single messages.
+    // The default queue, sure-first, compares all waiting messages and excludes methods of single messages.
     let options = Options::client(Trust::Fingerprints(vec![fingerprint]))?.with_queue("sfdps2")?;
     let client = Endpoint::client(&options)?;
     let connection = client.connect(server.local_addr())?;

@@ -16,17 +16,19 @@ use std::task::{Context, Poll};
 
 /// Connection: sends and receives datagrams and reports the outcome of each sent datagram.
 ///
-/// Datagrams are sent by priority until they expire. All methods take `&self`, so one thread may send while another
-/// receives. Methods that wait block the thread; each has an equivalent that returns a future, for any executor.
-/// Dropping a connection [closes](Self::close) it without waiting.
+/// The [send queue](crate::Options::queue) selects the datagram that is sent next. The default queue sends by priority,
+/// then by expiry, and drops datagrams that would arrive after their expiry. All methods take `&self`, so one thread
+/// may send while another receives. Methods that wait block the thread; each has an equivalent that returns a future,
+/// for any executor. Dropping a connection [closes](Self::close) it without waiting.
 ///
 /// # Reconnection
 ///
 /// With [`Options::reconnect`](crate::Options::reconnect) an established connection to a server survives the loss of
 /// that server. The connection is lost if the server ends it, or if nothing arrives from the server for a second, or
 /// four round trips if that is longer, while data is sent. [`Event::Interrupted`] reports the loss. The endpoint then
-/// repeats the handshake until the server answers: a server that returns gets a message within half a second, or a
-/// round trip if that is longer. [`Event::Connected`] reports the new connection.
+/// sends handshake messages until the server answers. The time between two of them is at most half a second, or a round
+/// trip if that is longer: within this time a server that returns receives one. [`Event::Connected`] reports the new
+/// connection.
 ///
 /// The program keeps its `Connection`: the numbers of datagrams continue, and calls that wait continue to wait. Until
 /// the new connection is established, [`send`](Self::send) queues datagrams; they expire, and the limit of the send
@@ -34,8 +36,8 @@ use std::task::{Context, Poll};
 /// The rate controller of the new connection starts without state.
 ///
 /// The connection ends with [`Event::Closed`] if the program closes it, if the server is not trusted or [serves another
-/// client](Self::refuse), if the [circuit breaker](Closed::Breaker) ends it, or after another error that a new
-/// handshake would repeat.
+/// client](Self::refuse), if the [circuit breaker](Closed::Breaker) ends it, or after any other error that would also
+/// end a new handshake.
 ///
 /// ```
 /// use headway_net::{Endpoint, Event, Media, Options};

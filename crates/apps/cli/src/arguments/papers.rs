@@ -39,8 +39,8 @@ pub(crate) enum PapersCommand {
         name: Option<String>,
         /// Folder with stored results. It must have a file ID/results.json for the paper, where ID is the name of the
         /// paper. Experiments that this file lacks are taken from the results that are built into the program [default:
-        /// the folders out/papers and papers, then the folder of a paper that is not built in, then the built-in
-        /// results].
+        /// for each experiment, the first of these that has it: the folder out/papers, the folder papers, the folder of
+        /// a paper that is not built in, the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -62,8 +62,8 @@ pub(crate) enum PapersCommand {
         output: PathBuf,
         /// Folder with stored results. It must have a file ID/results.json for each reported paper, where ID is the
         /// name of the paper. Experiments that this file lacks are taken from the results that are built into the
-        /// program [default: the folders out/papers and papers, then the folder of a paper that is not built in, then
-        /// the built-in results].
+        /// program [default: for each experiment, the first of these that has it: the folder out/papers, the folder
+        /// papers, the folder of a paper that is not built in, the built-in results].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },

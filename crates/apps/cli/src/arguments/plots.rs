@@ -38,8 +38,9 @@ pub(crate) struct PlotOptions {
     /// Requires --kind delay-cdf or frames.
     #[arg(long)]
     pub(crate) complementary: bool,
-    /// Use a logarithmic horizontal axis, for the delays of --kind delay-cdf or frames, or for the key of a dataset,
-    /// whose values must be numbers above 0. Not for time series, and not with --boxes, --cdf or --heat-map.
+    /// Use a logarithmic horizontal axis, for the delays of --kind delay-cdf or frames, or for the key of a dataset
+    /// that is on the horizontal axis (see --over). All values of this key must be numbers above 0. Not for --kind
+    /// series, drops and sequence, and not with --boxes, --cdf or --heat-map.
     #[arg(long)]
     pub(crate) log_x: bool,
     /// Folder for the charts [default: the first DIR].
@@ -101,12 +102,13 @@ pub(crate) struct OverOptions {
     /// intervals.
     #[arg(long)]
     pub(crate) boxes: bool,
-    /// Draw the cumulative distribution of each metric over the seeds, instead of means with confidence intervals: one
-    /// line for each pair of values of the keys of --over (of a sweep: --plot) and --by.
+    /// Draw the cumulative distribution of each metric over the seeds, instead of means with confidence intervals. Each
+    /// line is for one pair of values of two varied keys: the key of --over in `headway plot` or of --plot in `headway
+    /// sweep`, and the key of --by.
     #[arg(long, conflicts_with = "boxes")]
     pub(crate) cdf: bool,
-    /// Draw the mean of each metric as color, with the key of --over (of a sweep: --plot) on the horizontal axis and
-    /// that of --by on the vertical axis.
+    /// Draw the mean of each metric as color over two varied keys. The key of --over in `headway plot` or of --plot in
+    /// `headway sweep` is on the horizontal axis, and the key of --by is on the vertical axis.
     #[arg(long, conflicts_with_all = ["boxes", "cdf"])]
     pub(crate) heat_map: bool,
 }

@@ -59,8 +59,9 @@ pub(crate) struct EndpointOptions {
     #[allow(rustdoc::bare_urls, reason = "the help shows the text as it is")]
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
-    /// Print a line of JSON each second and one at the end, instead of text. The lines are on standard output, or on
-    /// standard error for `headway recv --out -`.
+    /// Print a line of JSON each second and one at the end, instead of text. Other lines report the addresses of a
+    /// server, of --view and of --metrics, and failed handshakes. All lines are on standard output, or on standard
+    /// error for `headway recv --out -`.
     #[arg(long)]
     pub(crate) json: bool,
     /// Print only warnings, errors and the address of --view, and the lines of --json if it is set.
@@ -71,8 +72,8 @@ pub(crate) struct EndpointOptions {
 /// One-way delays of the datagrams that this endpoint receives.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DelayOptions {
-    /// Measure the one-way delays of received datagrams. The peer then adds a Timestamp option to each packet that it
-    /// sends: 6 bytes, 8 with padding.
+    /// Measure the one-way delays of received datagrams. The peer then adds a Timestamp option to each packet with data
+    /// that it sends: 6 bytes, 8 with padding.
     #[arg(long)]
     pub(crate) delays: bool,
     /// Deadline of a received datagram, counted from the time at which its packet left the sender, such as 150ms. The
@@ -143,7 +144,7 @@ pub(crate) enum Framing {
 #[command(group = ArgGroup::new("trust").required(true).args(["fingerprint", "any", "insecure"]))]
 pub(crate) struct TrustOptions {
     /// Accept only a peer with this certificate fingerprint, as `headway recv` or `headway relay` prints it at the
-    /// peer. May be repeated. One of --fingerprint, --any and --insecure is required.
+    /// peer. May be repeated. Exactly one of --fingerprint, --any and --insecure is required.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["any", "insecure"])]
     pub(crate) fingerprint: Vec<Fingerprint>,
     /// Accept a peer with any certificate. This protects against eavesdropping but not against a man in the middle.
@@ -322,10 +323,10 @@ pub(crate) struct MediaOptions {
     /// [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
-    /// Queueing method of the datagrams, instead of that of --queue: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2,
-    /// score, patient, priority or edf. It orders and drops datagrams as the `send_queue` of this kind in a scenario.
-    /// The default --queue, sure-first, has no methods: set another. In `headway relay` it applies to datagrams that no
-    /// rule of RULES_FILE matches [default: the method of --queue].
+    /// Queueing method of the datagrams: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or
+    /// edf. It orders and drops these datagrams as the `send_queue` of this kind in a scenario; the limit and the other
+    /// keys are those of --queue. It requires another --queue than the default, sure-first, which excludes methods. In
+    /// `headway relay` it applies to datagrams that no rule of RULES_FILE matches [default: the method of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) method: Option<QueueMethod>,
 }

@@ -17,11 +17,12 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Capacity of the queue.
     pub limit: QueueSize,
-    /// Drop level: arriving packets are dropped at random while more than this waits in the queue. Below `limit` and in
-    /// the same unit (packets or bytes). If absent: half of `limit`.
+    /// Drop level: arriving packets are dropped at random while the waiting packets or bytes exceed this level. Below
+    /// `limit` and in the same unit (packets or bytes). If absent: half of `limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_level: Option<QueueSize>,
-    /// Probability with which an arriving packet is dropped while more than `drop_level` waits; above 0, at most 1.
+    /// Probability with which an arriving packet is dropped while the queue exceeds `drop_level` and has space for the
+    /// packet; above 0, at most 1.
     pub drop_probability: Probability,
 }
 

@@ -492,7 +492,9 @@ impl FlowMeter {
         }
     }
 
-    /// Returns the results until `end`, which is not before the last event. The caller sets the counters of TCP.
+    /// Returns the results until `end`, which must not be before the last event. Fields that the meter does not know
+    /// are unset, and the caller sets them: the error of the delays, the counters of TCP and of the encoder, the rating
+    /// of speech, the failure of a connection, judged losses, and the results of phases.
     #[must_use]
     pub fn summary(&self, label: FlowLabel, end: Instant) -> FlowSummary {
         let none = OnceCell::new();

@@ -69,7 +69,7 @@ impl HostMeter {
         }
     }
 
-    /// Returns the counts until `end`, which is not before the last event.
+    /// Returns the counts until `end`, which must not be before the last event.
     #[must_use]
     pub fn summary(&self, measured: &Measured, name: String, end: Instant) -> HostSummary {
         let busy = self.busy_nanos + self.busy_since.map_or(0, |since| measured.overlap(since, end));

@@ -173,10 +173,11 @@ impl Session {
         }
     }
 
-    /// Adds seeds to each combination of values (point) with a metric that is not
-    /// [within](headway_record::Estimate::is_within) `relative`: half the width of its 95 % interval is above
-    /// `relative` times its mean, or too few runs have equal values. A combination gets at most `max_seeds` seeds.
-    /// Returns whether any seed was added. All runs must be stored.
+    /// Adds up to five seeds to each combination of values (point) with a metric that is not
+    /// [within](headway_record::Estimate::is_within) `relative`. This is a metric for which half the width of the 95 %
+    /// interval is above `relative` times its mean, or which has the same value in all runs of the combination, of
+    /// which there are fewer than ten. A combination gets at most `max_seeds` seeds. Returns whether any seed was
+    /// added. All runs must be stored before the call; the caller executes the added runs and calls the method again.
     ///
     /// # Errors
     /// Those of [`results`](Self::results).

@@ -22,7 +22,7 @@ pub struct Record<O = ()> {
     pub series: Option<SeriesWriter>,
     /// Distributions of packet and frame delays, if the scenario enables them.
     pub distributions: Option<Distributions>,
-    /// Fingerprint of the run: a hash of the times and the order of its events.
+    /// Fingerprint of the run: a hash of the times and the order of its events, without ends of transmissions.
     pub fingerprint: Fingerprint,
     /// Counts of sent, delivered, dropped and in-flight packets.
     pub conservation: Conservation,

@@ -212,8 +212,8 @@ pub struct Counters {
     pub acknowledged_packets: u64,
     /// Valid packets received, of every type.
     pub received_packets: u64,
-    /// Bytes received, with DCCP headers and options, without lower-layer headers. A Request that
-    /// was answered with an Init Cookie is not included, as its size is not stored.
+    /// Bytes of the valid packets received, with DCCP headers and options, without lower-layer headers. A Request that
+    /// the listener answered with an Init Cookie is not included, as its size is not stored.
     pub received_bytes: u64,
     /// Packets received with a mark (Congestion Experienced).
     pub received_marked_packets: u64,

@@ -151,8 +151,9 @@ pub struct ConnectionExpert {
     pub secure_headers: Bytes,
 }
 
-/// When a listener answers a Request with an Init Cookie, in which the client stores the state, instead of keeping a
-/// connection in RESPOND.
+/// When a listener answers a Request with an Init Cookie instead of keeping a connection in RESPOND. The cookie
+/// contains the state of the connection; the client returns it with its packets until the handshake is complete (RFC
+/// 4340 section 8.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitCookies {

@@ -50,7 +50,7 @@ pub struct WaitingPacket {
     pub priority: u8,
     /// Time at which the application created the packet.
     pub created: Instant,
-    /// Time after which the receiver cannot use the packet, if any.
+    /// Time after which the receiver cannot use the packet; `None` if there is no such time.
     pub expires: Option<Instant>,
     /// Whether the packet is the last of its frame; true if frames are not used.
     pub ends_frame: bool,

@@ -18,7 +18,7 @@ pub struct Media<T = ()> {
     pub priority: u8,
     /// Time at which the application created the packet.
     pub created: Instant,
-    /// Time after which the receiver cannot use the packet, if any.
+    /// Time after which the receiver cannot use the packet; `None` if there is no such time.
     pub expires: Option<Instant>,
     /// Frame and position of the packet in it. `None` if frames are not used.
     pub fragment: Option<Fragment>,
@@ -78,7 +78,7 @@ pub struct NextMedia {
     pub waiting: Bytes,
     /// Time since the application created the next packet.
     pub age: Duration,
-    /// Time after which the receiver cannot use the next packet, if any.
+    /// Time after which the receiver cannot use the next packet; `None` if there is no such time.
     pub expires: Option<Instant>,
     /// Whether the next packet is the last one of its frame.
     pub ends_frame: bool,

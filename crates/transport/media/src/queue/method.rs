@@ -32,8 +32,8 @@ impl QueueMethod {
     }
 }
 
-/// Queueing methods, by kind of media, of messages that name no method. Kinds of media without an entry use the method
-/// of the queue.
+/// Queueing methods, by kind of media, of messages that have no own method. Kinds of media without an entry use the
+/// method of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",

@@ -41,7 +41,7 @@ pub struct Rules {
     /// and `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
-    /// Queueing methods, by kind of media, of messages that name no method.
+    /// Queueing methods, by kind of media, of messages that have no own method.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "KindMethods::is_empty"))]
     pub methods: KindMethods,
 }

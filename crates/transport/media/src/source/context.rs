@@ -27,10 +27,11 @@ pub struct TransportState {
     pub waiting: Bytes,
 }
 
-/// Data that a transport may take from a source without polling it.
+/// Amount of data that a source has ready from the start of the flow. A transport that paces itself (TCP) sends it at
+/// its own times, without polling the source for each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
-    /// The transport can take no data without polling: the source writes at its own times.
+    /// No data is ready at the start: the source writes at its own times, when it is polled.
     None,
     /// This number of segments of maximum size, all available at the start.
     Segments(u64),

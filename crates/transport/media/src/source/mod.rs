@@ -163,8 +163,7 @@ impl Source {
         }
     }
 
-    /// Returns the data that a transport that paces itself (TCP) may take from the source without polling it, from the
-    /// start of the flow on.
+    /// Returns the amount of data that is ready from the start of the flow, for a transport that paces itself (TCP).
     #[must_use]
     pub const fn backlog(&self) -> Backlog {
         match self {

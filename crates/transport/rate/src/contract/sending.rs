@@ -13,7 +13,7 @@ pub struct Next {
     pub waiting: Bytes,
     /// Time since the application created the packet.
     pub age: Duration,
-    /// Time after which the packet is of no use to the receiver, if any.
+    /// Time after which the packet is of no use to the receiver; `None` if there is no such time.
     pub expires: Option<Instant>,
     /// Whether the packet is the last of a frame, so that a pause may follow.
     pub ends_frame: bool,

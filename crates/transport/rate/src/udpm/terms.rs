@@ -23,8 +23,8 @@ const NUMBER: usize = 5;
 /// Maximum number of rates in a list: a feature value has at most 252 bytes (RFC 4340 sections 5.8 and 6.1).
 const MAX_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
 
-/// Parameters of a controller that both endpoints of a connection agree on before the first data packet: rates and
-/// rules of `udpm`, the only controller with such parameters.
+/// Parameters of a controller that both endpoints of a connection agree on before the first data packet: rates,
+/// interval and rules of `udpm`, the only controller with such parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Discrete rates, and the interval of decisions, encoded in at most 252 bytes. The data sender decides them.

@@ -45,14 +45,14 @@ pub struct DtlsOptions {
     /// Maximum number of pending handshakes of clients that have not proved their address. Further clients are asked
     /// for a cookie, which costs a round trip.
     pub unproven: usize,
-    /// Maximum burst of handshakes that clients of one address prefix begin (/24 of IPv4, /48 of IPv6). Clients that
-    /// have not proved their address by a cookie can use half of it.
+    /// Maximum number of handshakes that clients of one address prefix (/24 of IPv4, /48 of IPv6) begin in a burst.
+    /// Clients that have not proved their address by a cookie can use half of it.
     pub prefix_burst: u64,
     /// Maximum number of handshakes per second that clients of one address prefix begin (/24 of IPv4, /48 of IPv6),
     /// after a burst.
     pub prefix_per_second: u64,
-    /// Maximum number of cookie requests that a server sends per second, in total. One costs 20 to 40 us of computing
-    /// time.
+    /// Maximum number of cookie requests that a server sends per second, to all clients together. One request costs the
+    /// server 20 to 40 us of computing time.
     pub cookies_per_second: u64,
     /// Maximum number of packets per second from an IP address that are tried against the sessions of this IP address,
     /// because their UDP port is not that of a session; for all IP addresses together eight times as many.
