@@ -40,10 +40,6 @@ impl Udp {
                 };
                 return Some((datagram.wire.count() as u32, Datagram { sequence, data }));
             }
-            // Polling the deadline is cheaper than polling the write.
-            if source.poll_timeout().is_none_or(|next| next > due) {
-                return None;
-            }
             let mut write = source.poll(due)?;
             meter.convert_to_true_time(&mut write);
             self.writing = Some((write, datagrams(write.size, &self.options)));
