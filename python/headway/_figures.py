@@ -150,13 +150,15 @@ def plot(
       `font_size` in px, `title` ("" for none), `x_label`, `y_label`, `legend` ("outside", "below" or
       "none"), and `names` with texts that replace labels, such as `{"droptail": "DropTail"}`.
     """
+    start, end = time
     if figure not in FIGURES:
         raise unknown("figure", figure, FIGURES)
     labeled = list(records.items()) if isinstance(records, Mapping) else _labeled(records)
     inner = [(label, record._inner) for label, record in labeled]
     missing = ValueError(f"the records have no values for the figure {figure}")
     if ax is not None:
-        axis_label, lines = _native.lines(inner, figure, time)
+        check_no_style(style)
+        axis_label, lines = _native.lines(inner, figure, (start, end))
         if not lines:
             raise missing
         for label, times, values in lines:
@@ -171,10 +173,16 @@ def plot(
         if figure != "sequence":
             ax.set_ylim(bottom=0)
         return ax
-    drawn = _native.draw(inner, figure, time, look(style))
+    drawn = _native.draw(inner, figure, (start, end), look(style))
     if drawn is None:
         raise missing
     return Figure._of(drawn)
+
+
+def check_no_style(style: Style) -> None:
+    """Refuses a style next to axes of matplotlib, which have their own."""
+    if style:
+        raise TypeError(f"with ax=, the style is that of matplotlib: remove {', '.join(style)}")
 
 
 def _labeled(records: Sequence[Record]) -> list[tuple[str, Record]]:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
-from ._figures import plot
+from ._figures import check_no_style, plot
 from ._table import Table, counted
 
 if TYPE_CHECKING:
@@ -178,7 +178,10 @@ class Record:
 
         The other arguments are those of `headway.plot`, which draws several records.
         """
-        return plot([self], figure, time=time, **style) if ax is None else plot([self], figure, time=time, ax=ax)
+        if ax is None:
+            return plot([self], figure, time=time, **style)
+        check_no_style(style)
+        return plot([self], figure, time=time, ax=ax)
 
     def __repr__(self) -> str:
         summary = self.summary

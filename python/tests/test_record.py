@@ -275,7 +275,7 @@ def test_rates_drops_and_packets_are_drawn(tmp_path, program):
     for name in ("rates", "drops", "sequence"):
         assert headway.plot({"run": record}, name).svg == (tmp_path / "run" / f"{name}.svg").read_text()
     program("plot", tmp_path / "run", "--kind", "drops", "--format", "svg", "--from", "100ms", "--to", "1s")
-    drawn = headway.plot({"run": record}, "drops", time=(0.1, 1))
+    drawn = headway.plot({"run": record}, "drops", time=[0.1, 1])
     assert drawn.svg == (tmp_path / "run" / "drops.svg").read_text()
     with pytest.raises(ValueError, match=r"the start is 2 s, the end 1 s"):
         record.plot("drops", time=(2, 1))
@@ -342,6 +342,8 @@ def test_drops_and_packets_are_added_to_axes_of_matplotlib():
     assert (marks["x: sent"].get_linestyle(), marks["x: received"].get_marker()) == ("None", "o")
     with pytest.raises(ValueError, match="delay-cdf is not a figure over time"):
         record.plot("delay-cdf", ax=axes)
+    with pytest.raises(TypeError, match="with ax=, the style is that of matplotlib: remove title, names"):
+        record.plot("drops", ax=axes, title="Own", names={"x": "y"})
     pyplot.close("all")
 
 

@@ -146,7 +146,7 @@ fn drops(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec
     for (folder, label) in records.iter().zip(labels(records)) {
         let interval = drawn(summary(folder)?.interval, options)?;
         if !folder.path(Folder::EVENTS).exists() {
-            let reason = "the record has no events; run the scenario again with `headway run`";
+            let reason = "the record has no events; run the scenario again without `record.series = false`";
             return Err(Failure::record(folder.0.clone(), reason));
         }
         let events = folder.events()?;
@@ -364,8 +364,8 @@ pub(crate) fn check_record(folder: &Folder) -> Result<(), Failure> {
         return Err(Failure::record(folder.0.clone(), reason));
     }
     if folder.path(RUNS).exists() {
-        let reason = "this is the dataset of a sweep without records; draw it alone and without --kind, or run `headway \
-                      sweep` with --records";
+        let reason = "this is the dataset of a sweep without records; `headway plot` draws it alone and without --kind, \
+                      and `headway sweep --records` keeps the records";
         return Err(Failure::record(folder.0.clone(), reason));
     }
     Err(Failure::record(

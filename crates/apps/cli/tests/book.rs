@@ -342,6 +342,23 @@ fn differences(shown: &[String], status: Option<i32>, output: &str) -> Vec<Strin
     wrong
 }
 
+/// Page whose commands make its pictures.
+const GALLERY: &str = "docs/src/gallery.md";
+
+/// Returns the pictures of the gallery that differ from those of its commands.
+fn stale_pictures(place: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(GALLERY)).unwrap();
+    let names = text.lines().filter_map(|line| line.split_once("(pictures/gallery/")?.1.strip_suffix(".svg)"));
+    let is_stale = |name: &&str| {
+        let stored = std::fs::read(root().join("docs/src/pictures/gallery").join(format!("{name}.svg"))).unwrap();
+        let made = std::fs::read_dir(place.join("out/gallery").join(name)).unwrap().map(|entry| entry.unwrap().path());
+        let made: Vec<PathBuf> = made.filter(|path| path.extension().is_some_and(|ending| ending == "svg")).collect();
+        !made.iter().any(|path| std::fs::read(path).unwrap() == stored)
+    };
+    let stale = names.filter(is_stale).map(|name| format!("{GALLERY}: {name}.svg is stale: run docs/gallery.sh"));
+    stale.collect()
+}
+
 #[test]
 fn commands_print_the_output_of_the_pages() {
     let all = blocks();
@@ -362,6 +379,9 @@ fn commands_print_the_output_of_the_pages() {
                 mistakes.extend(differences(&shown, status, &output).into_iter().map(of));
                 ran += 1;
             }
+        }
+        if page == GALLERY {
+            mistakes.extend(stale_pictures(place.path()));
         }
     }
     println!("{ran} commands ran");

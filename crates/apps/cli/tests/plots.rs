@@ -69,8 +69,14 @@ fn the_dataset_of_a_sweep_is_drawn_over_its_keys() {
         (&["--over", "kind", "--log-x"], "the values of kind are not numbers"),
         (&["--complementary"], "--complementary needs --kind delay-cdf or --kind frames"),
         (&["--metric", "flow[x].loss_ratio"], "--metric"),
-        (&["voice.toml"], "this is the dataset of a sweep without records; draw it alone and without --kind"),
-        (&["--kind", "drops"], "this is the dataset of a sweep without records; draw it alone and without --kind"),
+        (
+            &["voice.toml"],
+            "this is the dataset of a sweep without records; `headway plot` draws it alone and without --kind",
+        ),
+        (
+            &["--kind", "drops"],
+            "this is the dataset of a sweep without records; `headway plot` draws it alone and without --kind",
+        ),
     ] {
         let message = error(place, &[&["plot", "swept"], words].concat());
         assert!(message.contains(expected), "{words:?}: {message}");

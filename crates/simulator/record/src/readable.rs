@@ -6,6 +6,11 @@ const UNITS: [(&str, &[(&str, f64)]); 3] = [
     ("s", &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]),
     ("B", &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]),
 ];
+/// Further display units, which only a label selects.
+const LABEL_UNITS: [(&str, &[(&str, f64)]); 2] = [
+    ("bps", &[("GB/s", 8e9), ("MB/s", 8e6), ("kB/s", 8e3), ("B/s", 8.0), ("Kb/s", 1e3)]),
+    ("s", &[("min", 60.0), ("h", 3600.0)]),
+];
 
 /// Returns the title of an axis with its display unit, and the size of the display unit in `unit`s: `Rate (Mb/s)` and
 /// 1e6 for values in `bps`.
@@ -33,7 +38,8 @@ pub fn quantity(value: f64, unit: Option<&str>) -> String {
 fn readable_unit<'a>(unit: &'a str, largest: f64, label: Option<&str>) -> (&'a str, f64) {
     let Some((_, units)) = UNITS.iter().find(|(known, _)| *known == unit) else { return (unit, 1.0) };
     let label_unit = label.and_then(unit_of_label);
-    let from_label = label_unit.and_then(|label_unit| units.iter().find(|(name, _)| *name == label_unit));
+    let others = LABEL_UNITS.iter().find(|(known, _)| *known == unit).map_or(&[][..], |(_, units)| *units);
+    let from_label = label_unit.and_then(|label_unit| units.iter().chain(others).find(|(name, _)| *name == label_unit));
     let fitting = units.iter().find(|(_, scale)| largest >= *scale);
     let base = units.iter().find(|(_, scale)| *scale == 1.0);
     from_label.or(fitting).or(base).copied().unwrap_or((unit, 1.0))
@@ -83,6 +89,8 @@ mod tests {
             assert_eq!(of("bps", label), ("Mb/s", 1e6), "{label}");
         }
         assert_eq!(of("bps", "Link rate"), ("kb/s", 1e3));
+        assert_eq!(of("bps", "Link rate (kB/s)"), ("kB/s", 8e3));
+        assert_eq!(readable_unit("s", 30.0, Some("Time (min)")), ("min", 60.0));
         assert_eq!(of("bps", "Link rate (of both)"), ("kb/s", 1e3));
         assert_eq!(readable_unit("s", 0.5, Some("Delay (µs)")), ("us", 1e-6));
         assert_eq!(readable_unit("s", 0.5, Some("Delay (Mb/s)")), ("ms", 1e-3));

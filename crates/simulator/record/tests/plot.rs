@@ -276,3 +276,32 @@ proptest! {
         }
     }
 }
+
+/// Twelve calls with two media kinds, and eighteen downloads: a band for each name and kind.
+#[test]
+fn media_kinds_have_bands_of_their_own() {
+    let calls = (1..=12).flat_map(|n| ["", "/audio", "/video"].map(|kind| format!("call{n}{kind}")));
+    let flows: Vec<String> = calls.chain((1..=18).map(|n| format!("ftp{n}"))).collect();
+    let samples: Vec<(&str, &str, u64, f64)> =
+        flows.iter().map(|name| (name.as_str(), metric::ONE_WAY_DELAY, 0, 0.05)).collect();
+    let series = table(&samples);
+    let figure = &figures(&[Run { label: "one", series: &series, interval: ALL }]).unwrap()[0];
+    for label in ["call (mean of 12)", "call/audio (mean of 12)", "call/video (mean of 12)", "ftp (mean of 18)"] {
+        assert_eq!(occurrences(figure, &format!("\n{label}\n")), 1, "{label}");
+    }
+}
+
+/// Panels of runs that differ only in their seeds name the seed of each line.
+#[test]
+fn lines_of_one_panel_name_their_seeds() {
+    let series = small();
+    let labels: Vec<String> = ["1Mbps", "2Mbps", "3Mbps", "4Mbps", "5Mbps"]
+        .iter()
+        .flat_map(|rate| [1, 2].map(|seed| format!("rate={rate} seed={seed}")))
+        .collect();
+    let runs: Vec<Run<'_>> = labels.iter().map(|label| Run { label, series: &series, interval: ALL }).collect();
+    let figure = &figures(&runs).unwrap()[0];
+    for label in ["ftp: seed 1", "ftp: seed 2", "voice: seed 1", "voice: seed 2"] {
+        assert!(figure.svg.contains(&format!("\n{label}\n")), "{label}: {}", figure.svg);
+    }
+}

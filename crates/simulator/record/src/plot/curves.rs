@@ -146,6 +146,14 @@ pub(super) fn stem(name: &str) -> &str {
     if stem.is_empty() { name } else { stem }
 }
 
+/// Returns the name of the group of a flow or of its media kind: `call/audio` for `call-12/audio`.
+pub(super) fn group_name(entity: &str) -> String {
+    match entity.rsplit_once('/') {
+        Some((flow, kind)) => format!("{}/{}", stem(flow), stem(kind)),
+        None => stem(entity).to_owned(),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grouping {
     Lines,
@@ -356,7 +364,9 @@ mod tests {
     fn a_stem_is_a_name_without_its_number() {
         for (name, expected) in [("ftp-12", "ftp"), ("tcp3", "tcp"), ("voice", "voice"), ("42", "42"), ("x_1", "x")] {
             assert_eq!(stem(name), expected);
+            assert_eq!(group_name(name), expected);
         }
+        assert_eq!(group_name("call-12/audio"), "call/audio");
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Labels {
     }
 }
 
+/// Returns the seed in a label.
+pub(super) fn seed(label: &str) -> Option<&str> {
+    words(label).into_iter().find(|word| key(word) == Some("seed")).map(value)
+}
+
 /// Returns the words of a label. Names of folders have `_` instead of spaces, which may also occur in keys and values.
 /// A `_` separates two words if both have a `=`.
 fn words(label: &str) -> Vec<&str> {

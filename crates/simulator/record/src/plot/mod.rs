@@ -51,7 +51,7 @@ use draw::Panel;
 use headway_units::Instant;
 use labels::Labels;
 use multiples::Member;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run to draw.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +145,8 @@ pub fn series_lines(figure: &SeriesFigure, runs: &[Run<'_>]) -> SeriesLines {
 struct RunLabels {
     runs: Labels,
     over_seeds: Labels,
+    /// Seed of each run that differs from another only in its seed, as text after a label.
+    seeds: Vec<String>,
 }
 
 impl RunLabels {
@@ -153,7 +155,14 @@ impl RunLabels {
     }
 
     fn of_labels(labels: &[&str]) -> Self {
-        Self { runs: Labels::of(labels), over_seeds: Labels::without_seeds(labels) }
+        let over_seeds = Labels::without_seeds(labels);
+        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        over_seeds.each.iter().for_each(|label| *counts.entry(label).or_default() += 1);
+        let seeds = labels.iter().zip(&over_seeds.each).map(|(label, over_seeds)| match labels::seed(label) {
+            Some(seed) if counts[over_seeds] > 1 => format!(": seed {seed}"),
+            _ => String::new(),
+        });
+        Self { runs: Labels::of(labels), seeds: seeds.collect(), over_seeds }
     }
 
     /// Returns the label of a line: the run if there are several, and the entity if there are several or only one run.
@@ -278,12 +287,20 @@ fn flow_figure(
 ) -> Result<Option<Figure>, PlotError> {
     let Some(first) = found.first().map(|found| found.entity) else { return Ok(None) };
     let many = found.iter().any(|found| found.entity != first);
-    let many_stems = found.iter().any(|found| curves::stem(found.entity) != curves::stem(first));
+    let many_stems = found.iter().any(|found| curves::group_name(found.entity) != curves::group_name(first));
+    let entities: BTreeSet<&str> = found.iter().map(|found| found.entity).collect();
     let member = |found: &Found<'_>| {
-        let stem = curves::stem(found.entity);
-        let names = run_labels.names(found.run, found.entity, many, stem, many_stems);
-        let (label, of_run, coarse) = (found.entity.to_owned(), stem.to_owned(), "all".to_owned());
-        let in_panel = Names { label, of_seeds: of_run.clone(), of_run, coarse };
+        let stem = curves::group_name(found.entity);
+        let mut names = run_labels.names(found.run, found.entity, many, &stem, many_stems);
+        let (label, of_run) = (format!("{}{}", found.entity, run_labels.seeds[found.run]), stem);
+        let mut in_panel = Names { label, of_seeds: of_run.clone(), of_run, coarse: "all".to_owned() };
+        // A flow and its media kinds are not in one group, which would count packets twice.
+        let kind = found.entity.rsplit_once('/').filter(|(flow, _)| entities.contains(flow));
+        if let Some((_, kind)) = kind {
+            for names in [&mut names, &mut in_panel] {
+                names.coarse = format!("{}/{kind}", names.coarse);
+            }
+        }
         let panel = run_labels.over_seeds.each[found.run].clone();
         Some(Member { curve: Curve::new(names, found.samples)?, panel, in_panel })
     };
