@@ -344,6 +344,43 @@ describe("the page", () => {
     await close();
   });
 
+  it("saves a chart as PNG with its title, axis titles and legend", async () => {
+    const { page, complaints, close } = await open(served.browser, served.url);
+    const [picture] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save Throughput of flows as PNG" }).click(),
+    ]);
+    expect(picture.suggestedFilename()).toBe("throughput_bps-of-flows.png");
+    // Areas in px of the drawing, two pixels each: x, y, width and height.
+    const areas = {
+      title: [90, 8, 140, 22],
+      values: [0, 40, 80, 330],
+      "title of the time axis": [450, 395, 80, 20],
+      "name of the first flow": [126, 412, 60, 16],
+      "name of the second flow": [416, 412, 60, 16],
+      "empty corner": [700, 4, 200, 30],
+    };
+    const inked = await page.evaluate(
+      async ({ png, areas }) => {
+        const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
+        const image = await createImageBitmap(new Blob([bytes]));
+        const to = new OffscreenCanvas(image.width, image.height).getContext("2d", { willReadFrequently: true })!;
+        to.drawImage(image, 0, 0);
+        const hasInk = ([x, y, width, height]: number[]) =>
+          to.getImageData(2 * x, 2 * y, 2 * width, 2 * height).data.some((value, i) => i % 4 !== 3 && value < 128);
+        return {
+          size: [image.width, image.height],
+          areas: Object.keys(areas).filter((name) => hasInk((areas as Record<string, number[]>)[name])),
+        };
+      },
+      { png: readFileSync(await picture.path()).toString("base64"), areas },
+    );
+    expect(inked.size).toEqual([1920, 880]);
+    expect(inked.areas).toEqual(Object.keys(areas).filter((name) => name !== "empty corner"));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("lists discarded packets with their cause", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=0.75`);
     const texts = page.locator("#send-queue li");
