@@ -262,6 +262,37 @@ describe("the page", () => {
     await close();
   });
 
+  it("shows the time of the pointer in all charts", async () => {
+    const { page, complaints, close } = await open(served.browser, served.url);
+    for (const chart of ["throughput_bps of flows", "queue_packets of links", "lost packets by cause"])
+      await page.locator(`[data-chart="${chart}"]`).waitFor();
+    // The time of each chart's cursor as a part of its time axis, rounded to a hundredth, or null without a cursor.
+    const areas = page.locator("[data-chart] .u-over");
+    const cursors = () =>
+      areas.evaluateAll((all) =>
+        all.map((area) => {
+          const cursor = area.querySelector(".u-cursor-x")!;
+          if (getComputedStyle(cursor).display === "none") return null;
+          const px = cursor.getBoundingClientRect().left - area.getBoundingClientRect().left;
+          return Math.round((100 * px) / area.clientWidth) / 100;
+        }),
+      );
+    const inAll = (part: number | null) => Array.from({ length: count }, () => part);
+    const count = await areas.count();
+    expect(await cursors()).toEqual(inAll(null));
+    // Charts of different widths share the time, not the position.
+    await page.locator('[data-chart="queue_packets of links"]').evaluate((chart) => (chart.style.width = "70%"));
+    const { width, height } = (await areas.first().boundingBox())!;
+    for (const part of [0.25, 0.75]) {
+      await areas.first().hover({ position: { x: width * part, y: height / 2 } });
+      await expect.poll(cursors).toEqual(inAll(part));
+    }
+    await page.locator("h1").hover();
+    await expect.poll(cursors).toEqual(inAll(null));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("shows two runs in the same charts", async () => {
     const { page, complaints, close } = await open(served.browser, `${served.both}#t=2`);
     expect(await page.locator("#flows [data-flow=media]").count()).toBe(2);
