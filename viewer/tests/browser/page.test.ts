@@ -412,6 +412,43 @@ describe("the page", () => {
     await close();
   });
 
+  it("prints everything within the width of the paper, without controls", async () => {
+    // The printable width of A4 with margins of 10 mm.
+    const { page, complaints, close } = await open(served.browser, served.both, {
+      width: 718,
+      height: 1047,
+      dark: true,
+    });
+    await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const printed = await page.evaluate(() => {
+      const all = [...document.querySelectorAll<HTMLElement>("body *")].filter((one) => one.checkVisibility());
+      const named = (chosen: HTMLElement[]) => chosen.map((one) => one.outerHTML.slice(0, 80));
+      return {
+        wide: named(all.filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5)),
+        scrolling: named(all.filter((one) => /auto|scroll/.test(getComputedStyle(one).overflowY))),
+        controls: named(all.filter((one) => one.matches(".bar, .tools, input, select"))),
+        paper: getComputedStyle(document.body).backgroundColor,
+        charts: [...document.querySelectorAll("[data-chart]")].map(
+          (chart) => chart.querySelector(".drawing svg")!.clientWidth / chart.clientWidth,
+        ),
+      };
+    });
+    expect(printed.charts.length).toBeGreaterThan(2);
+    expect(printed).toEqual({
+      wide: [],
+      scrolling: [],
+      controls: [],
+      paper: "rgb(255, 255, 255)",
+      charts: printed.charts.map(() => 1),
+    });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await page.locator(".drawing").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("lists discarded packets with their cause", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=0.75`);
     const texts = page.locator("#send-queue li");
