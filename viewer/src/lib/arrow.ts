@@ -16,7 +16,12 @@ export interface Words {
 }
 
 export function readTable(bytes: Uint8Array | Uint8Array[]): Table {
-  return tableFromIPC(bytes);
+  try {
+    return tableFromIPC(bytes);
+  } catch {
+    // The errors of the library are about its code, not about the file.
+    throw new Error("it is damaged or not an Arrow file");
+  }
 }
 
 export function column(table: Table, name: string): Column<unknown> {

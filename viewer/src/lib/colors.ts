@@ -4,6 +4,12 @@
  */
 export const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#808080"];
 
+/**
+ * Violet, magenta, brown and lavender, for links and other entities that are no flows. With a color vision deficiency,
+ * too, they differ from one another and from the colors of flows.
+ */
+export const OTHER_COLORS = ["#8e44ec", "#c00090", "#8a5a2b", "#9c84e8"];
+
 export const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [4, 2, 1, 2]];
 
 export type Shape = "square" | "circle" | "diamond" | "triangle" | "wedge" | "bar" | "ring" | "plus";
@@ -25,7 +31,9 @@ const KIND_SHAPES = new Map<string, Shape>(
 /** Returns the shape of a media kind. An unknown kind gets a shape by its index. */
 export const shapeOf = (kind: string, place = 0): Shape => KIND_SHAPES.get(kind) ?? SHAPES[place % SHAPES.length];
 
+/** Returns the color of a flow or a group of flows. */
 export const colorOf = (place: number) => COLORS[place % COLORS.length];
+export const otherColorOf = (place: number) => OTHER_COLORS[place % OTHER_COLORS.length];
 
 /** Traces a shape of a radius around a point; the caller fills or strokes it. */
 export function traceShape(to: CanvasRenderingContext2D, shape: Shape, x: number, y: number, r: number): void {

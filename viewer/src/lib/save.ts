@@ -13,13 +13,32 @@ export function save(name: string, content: Blob): void {
 
 /** Saves canvases as PNG on an opaque background, because other programs may show transparency as black. */
 export function savePicture(name: string, layers: HTMLCanvasElement[], paper: string): void {
+  const { width, height } = layers[0];
+  savePng(name, width, height, (to) => {
+    to.fillStyle = paper;
+    to.fillRect(0, 0, width, height);
+    for (const layer of layers) to.drawImage(layer, 0, 0);
+  });
+}
+
+/** Number of pixels in a PNG file for each px of the drawing, in both directions. */
+const DENSITY = 2;
+
+/** Saves an SVG drawing as PNG. */
+export async function saveDrawingAsPng(name: string, drawing: string): Promise<void> {
+  const image = new Image();
+  // The policy of the page allows images only from data: URLs.
+  image.src = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
+  await image.decode();
+  const [width, height] = [DENSITY * image.width, DENSITY * image.height];
+  savePng(name, width, height, (to) => to.drawImage(image, 0, 0, width, height));
+}
+
+function savePng(name: string, width: number, height: number, draw: (to: CanvasRenderingContext2D) => void): void {
   const page = document.createElement("canvas");
-  page.width = layers[0].width;
-  page.height = layers[0].height;
-  const to = page.getContext("2d")!;
-  to.fillStyle = paper;
-  to.fillRect(0, 0, page.width, page.height);
-  for (const layer of layers) to.drawImage(layer, 0, 0);
+  page.width = width;
+  page.height = height;
+  draw(page.getContext("2d")!);
   page.toBlob((blob) => blob && save(`${name}.png`, blob));
 }
 

@@ -23,8 +23,11 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [90, 20, 40, 50];
 const LEGEND_ROW = 20;
 const LEGEND_COLUMN = 290;
 
+/** Escapes text for XML. Names in records may contain characters that XML does not allow. */
 const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
+  text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")
+    .replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
 
 /** Returns at most `most` round values that divide a range evenly. */
 export function ticks(from: number, to: number, most: number): number[] {

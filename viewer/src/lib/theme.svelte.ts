@@ -1,4 +1,6 @@
 /** Light or dark theme: the system setting, until the user selects the other one. */
+import { flushSync } from "svelte";
+
 export type Theme = "light" | "dark";
 
 /** Colors of canvases. The colors of the page are in page.css. */
@@ -17,13 +19,18 @@ const INKS: Record<Theme, Ink> = {
 
 class Look {
   theme = $state<Theme>(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  ink = $derived(INKS[this.theme]);
+  /** Whether the page is being printed. Paper is white, so that it has the colors of the light theme. */
+  printing = $state(false);
+  ink = $derived(INKS[this.printing ? "light" : this.theme]);
 
   constructor() {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
       this.set(event.matches ? "dark" : "light"),
     );
     this.set(this.theme);
+    // The browser prints the page right after the event.
+    addEventListener("beforeprint", () => flushSync(() => (this.printing = true)));
+    addEventListener("afterprint", () => (this.printing = false));
   }
 
   set(theme: Theme): void {

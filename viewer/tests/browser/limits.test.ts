@@ -174,7 +174,7 @@ describe("a page with missing data", () => {
     const other = await serve([damaged, broken]);
     const { page, close } = await open(served.browser, `${other.url}#record=0&record=1`);
     await page
-      .getByText(/series.arrow of damaged cannot be read/)
+      .getByText("series.arrow of damaged cannot be read (it is damaged or not an Arrow file). Run the scenario again.")
       .first()
       .waitFor();
     await page.getByText("summary.json of broken is not valid JSON").waitFor();

@@ -262,6 +262,37 @@ describe("the page", () => {
     await close();
   });
 
+  it("shows the time of the pointer in all charts", async () => {
+    const { page, complaints, close } = await open(served.browser, served.url);
+    for (const chart of ["throughput_bps of flows", "queue_packets of links", "lost packets by cause"])
+      await page.locator(`[data-chart="${chart}"]`).waitFor();
+    // The time of each chart's cursor as a part of its time axis, rounded to a hundredth, or null without a cursor.
+    const areas = page.locator("[data-chart] .u-over");
+    const cursors = () =>
+      areas.evaluateAll((all) =>
+        all.map((area) => {
+          const cursor = area.querySelector(".u-cursor-x")!;
+          if (getComputedStyle(cursor).display === "none") return null;
+          const px = cursor.getBoundingClientRect().left - area.getBoundingClientRect().left;
+          return Math.round((100 * px) / area.clientWidth) / 100;
+        }),
+      );
+    const inAll = (part: number | null) => Array.from({ length: count }, () => part);
+    const count = await areas.count();
+    expect(await cursors()).toEqual(inAll(null));
+    // Charts of different widths share the time, not the position.
+    await page.locator('[data-chart="queue_packets of links"]').evaluate((chart) => (chart.style.width = "70%"));
+    const { width, height } = (await areas.first().boundingBox())!;
+    for (const part of [0.25, 0.75]) {
+      await areas.first().hover({ position: { x: width * part, y: height / 2 } });
+      await expect.poll(cursors).toEqual(inAll(part));
+    }
+    await page.locator("h1").hover();
+    await expect.poll(cursors).toEqual(inAll(null));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("shows two runs in the same charts", async () => {
     const { page, complaints, close } = await open(served.browser, `${served.both}#t=2`);
     expect(await page.locator("#flows [data-flow=media]").count()).toBe(2);
@@ -341,6 +372,80 @@ describe("the page", () => {
         .subarray(1, 4)
         .toString(),
     ).toBe("PNG");
+    await close();
+  });
+
+  it("saves a chart as PNG with its title, axis titles and legend", async () => {
+    const { page, complaints, close } = await open(served.browser, served.url);
+    const [picture] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save Throughput of flows as PNG" }).click(),
+    ]);
+    expect(picture.suggestedFilename()).toBe("throughput_bps-of-flows.png");
+    // Areas in px of the drawing, two pixels each: x, y, width and height.
+    const areas = {
+      title: [90, 8, 140, 22],
+      values: [0, 40, 80, 330],
+      "title of the time axis": [450, 395, 80, 20],
+      "name of the first flow": [126, 412, 60, 16],
+      "name of the second flow": [416, 412, 60, 16],
+      "empty corner": [700, 4, 200, 30],
+    };
+    const inked = await page.evaluate(
+      async ({ png, areas }) => {
+        const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
+        const image = await createImageBitmap(new Blob([bytes]));
+        const to = new OffscreenCanvas(image.width, image.height).getContext("2d", { willReadFrequently: true })!;
+        to.drawImage(image, 0, 0);
+        const hasInk = ([x, y, width, height]: number[]) =>
+          to.getImageData(2 * x, 2 * y, 2 * width, 2 * height).data.some((value, i) => i % 4 !== 3 && value < 128);
+        return {
+          size: [image.width, image.height],
+          areas: Object.keys(areas).filter((name) => hasInk((areas as Record<string, number[]>)[name])),
+        };
+      },
+      { png: readFileSync(await picture.path()).toString("base64"), areas },
+    );
+    expect(inked.size).toEqual([1920, 880]);
+    expect(inked.areas).toEqual(Object.keys(areas).filter((name) => name !== "empty corner"));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("prints everything within the width of the paper, without controls", async () => {
+    // The printable width of A4 with margins of 10 mm.
+    const { page, complaints, close } = await open(served.browser, served.both, {
+      width: 718,
+      height: 1047,
+      dark: true,
+    });
+    await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const printed = await page.evaluate(() => {
+      const all = [...document.querySelectorAll<HTMLElement>("body *")].filter((one) => one.checkVisibility());
+      const named = (chosen: HTMLElement[]) => chosen.map((one) => one.outerHTML.slice(0, 80));
+      return {
+        wide: named(all.filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5)),
+        scrolling: named(all.filter((one) => /auto|scroll/.test(getComputedStyle(one).overflowY))),
+        controls: named(all.filter((one) => one.matches(".bar, .tools, input, select"))),
+        paper: getComputedStyle(document.body).backgroundColor,
+        charts: [...document.querySelectorAll("[data-chart]")].map(
+          (chart) => chart.querySelector(".drawing svg")!.clientWidth / chart.clientWidth,
+        ),
+      };
+    });
+    expect(printed.charts.length).toBeGreaterThan(2);
+    expect(printed).toEqual({
+      wide: [],
+      scrolling: [],
+      controls: [],
+      paper: "rgb(255, 255, 255)",
+      charts: printed.charts.map(() => 1),
+    });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await page.locator(".drawing").count()).toBe(0);
+    expect(complaints).toEqual([]);
     await close();
   });
 

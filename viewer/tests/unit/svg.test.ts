@@ -21,6 +21,11 @@ describe("a chart as SVG", () => {
       expect(svg).toContain(`>${text}</text>`);
   });
 
+  it("has no characters that XML does not allow", () => {
+    const drawn = chartSvg({ title: "a\u0001b\ud800c", unit: "", range, curves: [] });
+    expect(drawn).toContain(">a\ufffdb\ufffdc</text>");
+  });
+
   it("has the finite samples as a path", () => {
     expect(svg).toContain("M90.00 370.00L373.33 212.86L656.67 55.71");
   });
