@@ -50,8 +50,8 @@ metrics! {
     WAITING "waiting_packets", "Send queue", "flow of a real connection, at its sender",
         "datagrams in the send queue";
     ONE_WAY_DELAY "one_way_delay_s", "One-way delay", "flow, media kind of a flow",
-        "mean one-way delay of the packets that arrived since the previous sample, from `measure_from` on; \
-         of a media kind only packets with a deadline";
+        "mean one-way delay of the packets that arrived since the previous sample and were sent from `measure_from` on; \
+         of a media kind, of those whose deadline is from `measure_from` to the end of the run";
     LOSS "loss_packets", "Lost packets", "flow", "packets lost since the start of the run";
     RTT "rtt_s", "Round-trip time", "flow with a rate controller", "smoothed round-trip time of the controller";
     CWND "cwnd_packets", "Congestion window", "TCP flow without sessions", "congestion window";

@@ -290,3 +290,17 @@ fn chart_points_are_at_their_categories() {
         }
     }
 }
+
+/// No packet arrived from 0.3 to 1.0 s: nothing is drawn there. The last interval of the run is shorter.
+#[test]
+fn delays_are_not_drawn_where_no_packet_arrived() {
+    let points =
+        |factor: f64| -> Points { [0.1, 0.2, 0.3, 1.0, 1.1, 1.2, 1.25].map(|at| (at, 0.05 * factor)).to_vec() };
+    let figure = &draw(&[("f".to_owned(), metric::ONE_WAY_DELAY, points(1.0))])[0];
+    let elements = Element::all(&figure.svg);
+    let panel = &Panel::all(&elements, number, number)[0];
+    let [before, after] = &lines(&elements, panel)[..] else { panic!("{}", figure.svg) };
+    let shown = points(1e3);
+    panel.assert_shows(before, &shown[..3], "before");
+    panel.assert_shows(after, &shown[3..], "after");
+}

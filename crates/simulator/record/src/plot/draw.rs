@@ -23,8 +23,17 @@ pub(super) struct Panel {
     /// Parameter of which the labels are values; may be empty.
     pub(super) heading: String,
     pub(super) traces: Vec<Trace>,
-    /// Whether a value holds until the next sample, as that of a queue does.
-    pub(super) steps: bool,
+    pub(super) between: Between,
+}
+
+/// What is drawn between two samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Between {
+    Line,
+    /// The value holds until the next sample, as that of a queue does.
+    Steps,
+    /// A line, or nothing where samples are missing: for the mean of the packets that arrived.
+    LineWithoutGaps,
 }
 
 impl Panel {
@@ -198,14 +207,20 @@ fn draw_panel(
     let columns = chart.plotting_area().dim_in_pixel().0 as usize / PIXEL as usize;
     let placed = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let points = thinned(points, from, to, columns).into_iter().map(|(time, value)| (time, value / panel.scale));
-        if panel.steps { held(points) } else { points.collect() }
+        if panel.between == Between::Steps { held(points) } else { points.collect() }
+    };
+    let longest = match panel.between {
+        Between::LineWithoutGaps => (1.5 * sample_interval(&panel.traces)).max((to - from) / columns as f64),
+        Between::Line | Between::Steps => f64::INFINITY,
     };
     // Bands are drawn below all lines.
     for (trace, color) in colored(panel, colors) {
         if let Trace::Band { low, high, .. } = trace {
-            let mut outline = placed(low);
-            outline.extend(placed(high).into_iter().rev());
-            chart.draw_series([Polygon::new(outline, color.mix(BAND).filled())])?;
+            let (low, high) = (placed(low), placed(high));
+            for (low, high) in without_gaps(&low, longest).zip(without_gaps(&high, longest)) {
+                let outline: Vec<_> = low.iter().chain(high.iter().rev()).copied().collect();
+                chart.draw_series([Polygon::new(outline, color.mix(BAND).filled())])?;
+            }
         }
     }
     for (trace, color) in colored(panel, colors) {
@@ -221,13 +236,29 @@ fn draw_panel(
                 continue;
             }
         };
-        let points = placed(points);
-        if let [point] = points[..] {
-            chart.draw_series([Circle::new(point, 3 * PIXEL, color.filled())])?;
+        for points in without_gaps(&placed(points), longest) {
+            if let [point] = *points {
+                chart.draw_series([Circle::new(point, 3 * PIXEL, color.filled())])?;
+            }
+            chart.draw_series([PathElement::new(points, line(trace, color))])?;
         }
-        chart.draw_series([PathElement::new(points, line(trace, color))])?;
     }
     Ok(())
+}
+
+/// Returns the parts of a line between which samples are missing for longer than `longest`.
+fn without_gaps(points: &[(f64, f64)], longest: f64) -> impl Iterator<Item = &[(f64, f64)]> {
+    points.chunk_by(move |before, after| after.0 - before.0 <= longest)
+}
+
+/// Returns the shortest time between two samples, except for the last one of a trace, which may be earlier.
+fn sample_interval(traces: &[Trace]) -> f64 {
+    let points = traces.iter().map(|trace| match trace {
+        Trace::Line { points, .. } | Trace::Marks { points, .. } => points,
+        Trace::Band { mean, .. } => mean,
+    });
+    let intervals = points.flat_map(|points| points[..points.len().max(1) - 1].windows(2));
+    intervals.map(|pair| pair[1].0 - pair[0].0).fold(f64::INFINITY, f64::min)
 }
 
 /// Adds the swatch and label of each trace.

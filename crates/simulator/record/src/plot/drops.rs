@@ -1,7 +1,7 @@
 //! Dropped packets by cause over time, from the events of a run.
 
 use super::curves::Trace;
-use super::draw::{self, Panel};
+use super::draw::{self, Between, Panel};
 use super::style::Style;
 use super::{Figure, MAX_PANELS, PlotError, Points, RunLabels, SeriesLines};
 use crate::{DROPS_FIGURE, EventCause, EventKind, EventRow, EventTable, Interval, axis_title};
@@ -91,7 +91,7 @@ pub fn drops_figure(runs: &[RunEvents<'_>], style: &Style) -> Result<Option<Figu
         let title = if count == 1 { String::new() } else { line(drops) };
         let lines = lines_of(&runs[drops.run], drops).into_iter();
         let traces = lines.map(|(label, points)| Trace::Line { label, points, pale: false }).collect();
-        Panel { title, y_title: y_title.clone(), scale, heading: String::new(), traces, steps: true }
+        Panel { title, y_title: y_title.clone(), scale, heading: String::new(), traces, between: Between::Steps }
     };
     let panels: Vec<Panel> = shown.iter().map(panel).collect();
     let title = match count - panels.len() {

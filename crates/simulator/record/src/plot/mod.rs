@@ -47,7 +47,7 @@ pub use sweep::{Group, GroupPoint, Sweep, SweepChart};
 use crate::FIGURE_ENDINGS;
 use crate::{Interval, SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
 use curves::{Curve, Grouping, Names, Trace};
-use draw::Panel;
+use draw::{Between, Panel};
 use headway_units::Instant;
 use labels::Labels;
 use multiples::Member;
@@ -305,10 +305,12 @@ fn flow_figure(
         Some(Member { curve: Curve::new(names, found.samples)?, panel, in_panel })
     };
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
+    let is_delay = figure.metrics == [metric::ONE_WAY_DELAY];
+    let between = if is_delay { Between::LineWithoutGaps } else { Between::Line };
     let panel = |(title, traces, grouping): (String, Vec<Trace>, Grouping)| {
         let heading =
             if title.is_empty() { grouping.heading(&run_labels.runs, &run_labels.over_seeds, true) } else { "" };
-        Panel { title, y_title: y_title.clone(), scale, heading: heading.to_owned(), traces, steps: false }
+        Panel { title, y_title: y_title.clone(), scale, heading: heading.to_owned(), traces, between }
     };
     let panels = multiples::panels(found.iter().filter_map(member).collect()).into_iter().map(panel).collect();
     let title = run_labels.title(figure.title, if many { "" } else { first });
@@ -359,7 +361,7 @@ fn queue_figure(
         let (traces, grouping) = curves::reduce(found);
         let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds, false).to_owned();
         let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
-        Panel { title: link.to_owned(), y_title, scale, heading, traces, steps: true }
+        Panel { title: link.to_owned(), y_title, scale, heading, traces, between: Between::Steps }
     };
     let panels: Vec<Panel> = links.iter().map(|(link, _)| panel(link)).collect();
     if panels.is_empty() {

@@ -1,7 +1,7 @@
 //! Several metrics of one unit, such as the sending, allowed and encoder rate: a panel for each flow.
 
 use super::curves::{self, Curve, Names};
-use super::draw::{self, Panel};
+use super::draw::{self, Between, Panel};
 use super::style::Style;
 use super::{Figure, Found, MAX_PANELS, PlotError, RunLabels, is_drawable, largest};
 use crate::{SeriesFigure, axis_title, metric};
@@ -47,7 +47,7 @@ pub(super) fn figure(
         let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds, false);
         let title = if count == 1 { "" } else { title };
         let (title, heading) = (title.to_owned(), heading.to_owned());
-        Panel { title, y_title: y_title.clone(), scale, heading, traces, steps: false }
+        Panel { title, y_title: y_title.clone(), scale, heading, traces, between: Between::Line }
     };
     let panels: Vec<Panel> = titles.keys().map(|title| panel(title)).collect();
     let title = match count - panels.len() {

@@ -1,7 +1,7 @@
 //! Time-sequence graphs: the numbers of a flow's packets over time, as in tcptrace and in papers with ns-2.
 
 use super::curves::Trace;
-use super::draw::{self, Panel};
+use super::draw::{self, Between, Panel};
 use super::style::Style;
 use super::{Figure, MAX_PANELS, PlotError, Points, SeriesLines};
 use crate::{FlowSummary, Interval, PacketRow, PacketTable, PacketsError, SEQUENCE_FIGURE, Summary, TraversalOutcome};
@@ -85,7 +85,7 @@ pub fn sequence_figure(
         };
         let traces = points_of(marks).map(trace).collect();
         let title = if count == 1 { String::new() } else { (*flow).to_owned() };
-        Panel { title, y_title: Y_TITLE.to_owned(), scale: 1.0, heading: String::new(), traces, steps: false }
+        Panel { title, y_title: Y_TITLE.to_owned(), scale: 1.0, heading: String::new(), traces, between: Between::Line }
     };
     let Some((first, _)) = flows.first() else { return Ok(None) };
     let title = match count - flows.len() {
