@@ -54,7 +54,7 @@ fn the_page_on_validation_counts_the_claims_of_each_paper() {
         total += count;
     }
     assert!(page.contains(&format!("| claims with a verdict | {total} |")), "{VALIDATION}: {total} claims");
-    assert!(text("README.md").contains(&format!("with {total} claims")), "README.md: {total} claims");
+    assert!(text("README.md").contains(&format!(" {total} claims,")), "README.md: {total} claims");
 }
 
 struct Fare {
