@@ -52,7 +52,11 @@ class Record:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Record:
-        """Reads the folder of a run, without its traces."""
+        """Reads the folder of a run.
+
+        A packet trace remains in the folder until the figure `sequence` needs it. A file that does not match
+        its checksum is a RecordError.
+        """
         return cls._of(_native.Record.load(folder), os.fspath(folder))
 
     def save(self, folder: str | os.PathLike[str]) -> None:

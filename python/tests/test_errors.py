@@ -121,6 +121,17 @@ def test_damaged_record(scenario, tmp_path):
         Record.load(tmp_path / "record")
 
 
+@pytest.mark.parametrize("name", ["summary.json", "series.arrow", "events.arrow"])
+def test_every_changed_byte_of_a_record_is_found(name, scenario, tmp_path):
+    scenario.run().save(tmp_path / "record")
+    file = tmp_path / "record" / name
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(headway.RecordError, match=f"{name}: the file was damaged or edited"):
+        Record.load(tmp_path / "record")
+
+
 def test_errors_share_a_base_class():
     errors = [headway.ScenarioError, headway.RunError, headway.RecordError, headway.MetricError]
     assert all(issubclass(error, headway.Error) for error in errors)

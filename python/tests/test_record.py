@@ -258,7 +258,7 @@ def test_figures(record, tmp_path):
         record.plot("allowed-rate")
     with pytest.raises(ValueError, match="scenario has no distributions"):
         record.plot("delay-cdf")
-    with pytest.raises(ValueError, match='scenario has no packet trace in memory; give trace="packets"'):
+    with pytest.raises(ValueError, match='scenario has no packet trace; give trace="packets"'):
         record.plot("sequence")
 
 
@@ -273,7 +273,9 @@ def test_rates_drops_and_packets_are_drawn(tmp_path, program):
     for kind in ("drops", "sequence"):
         program("plot", tmp_path / "run", "--kind", kind, "--format", "svg")
     for name in ("rates", "drops", "sequence"):
-        assert headway.plot({"run": record}, name).svg == (tmp_path / "run" / f"{name}.svg").read_text()
+        drawn = (tmp_path / "run" / f"{name}.svg").read_text()
+        assert headway.plot({"run": record}, name).svg == drawn
+        assert headway.plot({"run": headway.Record.load(tmp_path / "run")}, name).svg == drawn
     program("plot", tmp_path / "run", "--kind", "drops", "--format", "svg", "--from", "100ms", "--to", "1s")
     drawn = headway.plot({"run": record}, "drops", time=[0.1, 1])
     assert drawn.svg == (tmp_path / "run" / "drops.svg").read_text()

@@ -187,7 +187,7 @@ fn sequence(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<
         SequenceError::Packets(error) => Failure::record(record.path(name), error),
         SequenceError::Plot(error) => Failure::Plot(error.to_string()),
     };
-    let bytes = record.read(name)?;
+    let bytes = record.read_checked(name)?;
     let packets = PacketTable::from_ipc(&bytes).map_err(|error| wrong(error.into()))?;
     let figure = sequence_figure(&label(&record.0), &packets, &summary, style).map_err(wrong)?;
     Ok(vec![figure.ok_or_else(|| {
@@ -347,7 +347,7 @@ pub(crate) fn read(record: &Folder) -> Result<(SeriesTable, Interval), Failure> 
 /// Returns the summary of a complete record.
 fn summary(record: &Folder) -> Result<Summary, Failure> {
     check_record(record)?;
-    let text = String::from_utf8_lossy(&record.read(Folder::SUMMARY)?).into_owned();
+    let text = String::from_utf8_lossy(&record.read_checked(Folder::SUMMARY)?).into_owned();
     Summary::from_json(&text).map_err(|error| Failure::record(record.0.clone(), error))
 }
 

@@ -201,5 +201,8 @@ fn the_packets_of_a_record_are_drawn() {
     }
     std::fs::write(place.join("full/packets.arrow"), b"ARROW1").unwrap();
     let message = error(place, &["plot", "full", "--kind", "sequence"]);
+    assert!(message.contains("packets.arrow: the file was damaged or edited"), "{message}");
+    std::fs::remove_file(place.join("full/checksums.txt")).unwrap();
+    let message = error(place, &["plot", "full", "--kind", "sequence"]);
     assert!(message.contains("packets.arrow: not a valid packets.arrow"), "{message}");
 }

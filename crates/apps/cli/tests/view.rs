@@ -21,6 +21,7 @@ fn record(place: &Path) -> PathBuf {
     let summary =
         summary.replace("\"voice\"", "\"<b>voice\"").replace("\"talk\"", "\"</script><script>alert(1)</script>\"");
     std::fs::write(out.join("summary.json"), summary).unwrap();
+    std::fs::remove_file(out.join("checksums.txt")).unwrap();
     out
 }
 
@@ -135,6 +136,22 @@ fn a_run_in_progress_is_listed() {
     assert_eq!(state(), [false, false, true]);
     assert_eq!(server.get("/api/records/0/series.arrow", "").1, series);
     assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
+}
+
+#[test]
+fn a_record_with_a_damaged_file_is_not_shown() {
+    let place = tempfile::tempdir().unwrap();
+    let (scenario, out) = (place.path().join("voice.toml"), place.path().join("record"));
+    std::fs::write(&scenario, VOICE).unwrap();
+    let ran = headway().args(["run", "--quiet"]).arg(&scenario).arg("--out").arg(&out).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let mut series = std::fs::read(out.join("series.arrow")).unwrap();
+    let middle = series.len() / 2;
+    series[middle] ^= 1;
+    std::fs::write(out.join("series.arrow"), series).unwrap();
+    let shown = headway().arg("view").arg(&out).output().unwrap();
+    let message = String::from_utf8_lossy(&shown.stderr);
+    assert!(!shown.status.success() && message.contains("series.arrow: the file was damaged or edited"), "{message}");
 }
 
 #[test]

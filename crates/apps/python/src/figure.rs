@@ -193,11 +193,8 @@ fn packets<'a>(records: &'a Records<'_>, time: Time) -> PyResult<(&'a str, Packe
     let [(label, record)] = &records[..] else {
         return Err(PyValueError::new_err("the figure sequence shows one record"));
     };
-    let missing = || {
-        let or = "or draw its folder with `headway plot`";
-        format!("{label} has no packet trace in memory; give trace=\"packets\" to run(), {or}")
-    };
-    let packets = record.packet_table()?.ok_or_else(|| PyValueError::new_err(missing()))?;
+    let missing = || format!("{label} has no packet trace; give trace=\"packets\" to run()");
+    let packets = record.packet_table(record.py())?.ok_or_else(|| PyValueError::new_err(missing()))?;
     let interval = interval(record.summary(), time)?;
     Ok((label, packets, Summary { interval, ..record.summary().clone() }))
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Series: entity, times in s, values.
 type Samples = (String, Vec<f64>, Vec<f64>);
@@ -37,6 +37,10 @@ pub(crate) struct Record {
     distributions: Option<String>,
     traces: Vec<(TraceFormat, Vec<u8>)>,
     timing: Timing,
+    /// The folder of a loaded record.
+    folder: Option<Folder>,
+    /// The packet trace in the folder, read when it is first used.
+    packets: OnceLock<Vec<u8>>,
 }
 
 impl Record {
@@ -48,7 +52,8 @@ impl Record {
         traces: Vec<(TraceFormat, Vec<u8>)>,
         timing: Timing,
     ) -> Self {
-        Self { summary, series: series.map(Buffer::from_vec), events, distributions, traces, timing }
+        let series = series.map(Buffer::from_vec);
+        Self { summary, series, events, distributions, traces, timing, folder: None, packets: OnceLock::new() }
     }
 
     /// Returns the series; an empty table if the record has none.
@@ -61,10 +66,24 @@ impl Record {
         &self.summary
     }
 
-    /// Returns the packet trace, if the record has it in memory.
-    pub(crate) fn packet_table(&self) -> PyResult<Option<PacketTable<'_>>> {
-        let packets = self.traces.iter().find(|(format, _)| *format == TraceFormat::Packets);
-        packets.map(|(_, bytes)| PacketTable::from_ipc(bytes)).transpose().map_err(wrong)
+    /// Returns the packet trace, if the record has one in memory or in its folder.
+    pub(crate) fn packet_table(&self, py: Python<'_>) -> PyResult<Option<PacketTable<'_>>> {
+        let in_memory = self.traces.iter().find(|(format, _)| *format == TraceFormat::Packets);
+        let packets = match in_memory {
+            Some((_, bytes)) => Some(bytes),
+            None => self.packets_of_folder(py)?,
+        };
+        packets.map(|bytes| PacketTable::from_ipc(bytes)).transpose().map_err(wrong)
+    }
+
+    fn packets_of_folder(&self, py: Python<'_>) -> PyResult<Option<&Vec<u8>>> {
+        let name = TraceFormat::Packets.file();
+        let Some(folder) = self.folder.as_ref().filter(|folder| folder.path(name).exists()) else { return Ok(None) };
+        if let Some(read) = self.packets.get() {
+            return Ok(Some(read));
+        }
+        let bytes = py.detach(|| folder.read_checked(name)).map_err(|wrong| error::run(py, &wrong))?;
+        Ok(Some(self.packets.get_or_init(|| bytes)))
     }
 
     pub(crate) fn read_events(&self) -> PyResult<Option<EventTable>> {
@@ -104,7 +123,7 @@ impl Record {
         Ok(Self::new(summary, series, events, distributions, traces.collect::<PyResult<_>>()?, timing))
     }
 
-    /// Reads a record from its folder, without its traces.
+    /// Reads a record from its folder. Traces remain there until a figure needs them.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| load(&Folder::named(&path))).map_err(|wrong| error::run(py, &wrong))
@@ -221,15 +240,16 @@ fn load(folder: &Folder) -> Result<Record, Error> {
         let reason = "this is no record: a folder that a run has left holds summary.json".into();
         return Err(Error::Record { path: folder.0.clone(), reason });
     }
-    let summary = String::from_utf8_lossy(&folder.read(Folder::SUMMARY)?).into_owned();
+    let summary = String::from_utf8_lossy(&folder.read_checked(Folder::SUMMARY)?).into_owned();
     let summary = Summary::from_json(&summary).map_err(|error| no_record(Folder::SUMMARY, error.to_string()))?;
     let timing = serde_json::from_slice(&folder.read(Folder::TIMING)?);
     let timing = timing.map_err(|error| no_record(Folder::TIMING, error.to_string()))?;
-    let optional = |name: &str| folder.path(name).exists().then(|| folder.read(name)).transpose();
+    let optional = |name: &str| folder.path(name).exists().then(|| folder.read_checked(name)).transpose();
     let distributions = optional(Folder::DISTRIBUTIONS)?.map(String::from_utf8).transpose();
     let distributions = distributions.map_err(|error| no_record(Folder::DISTRIBUTIONS, error.to_string()))?;
     let (series, events) = (optional(Folder::SERIES)?, optional(Folder::EVENTS)?);
     let record = Record::new(summary, series, events, distributions, Vec::new(), timing);
+    let record = Record { folder: Some(folder.clone()), ..record };
     // Damaged data is reported here, not at the first access.
     record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
     if let Some(bytes) = &record.events {

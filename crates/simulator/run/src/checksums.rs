@@ -18,7 +18,7 @@ impl Checksum {
         Self(xxhash_rust::xxh3::xxh3_128(bytes))
     }
 
-    fn of_file(path: &Path) -> io::Result<Self> {
+    pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         let mut file = crate::files::open_regular(path, u64::MAX)?;
         let mut hash = Xxh3::new();
         let mut bytes = vec![0; 1 << 16];

@@ -80,6 +80,34 @@ impl Folder {
         Checksums::parse(std::str::from_utf8(&self.read(Self::CHECKSUMS).ok()?).ok()?)
     }
 
+    /// Reads a file of the record. If the record has a checksum of the file, the content is compared with it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its content does not match its checksum.
+    pub fn read_checked(&self, name: &str) -> Result<Vec<u8>, Error> {
+        let bytes = self.read(name)?;
+        self.compare(name, |_| Ok(Checksum::of(&bytes)))?;
+        Ok(bytes)
+    }
+
+    /// Compares the content of a file with its checksum, if the record has both.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its content does not match its checksum.
+    pub fn check(&self, name: &str) -> Result<(), Error> {
+        if self.path(name).exists() { self.compare(name, Checksum::of_file) } else { Ok(()) }
+    }
+
+    fn compare(&self, name: &str, found: impl Fn(&Path) -> std::io::Result<Checksum>) -> Result<(), Error> {
+        let path = self.path(name);
+        let Some(expected) = self.checksums().and_then(|checksums| checksums.of(name)) else { return Ok(()) };
+        if found(&path).map_err(Error::file("read", &path))? == expected {
+            return Ok(());
+        }
+        let reason = format!("the file was damaged or edited: its checksum differs from that in {}", Self::CHECKSUMS);
+        Err(Error::Record { path, reason: reason.into() })
+    }
+
     /// Writes `checksums.txt`.
     ///
     /// # Errors
@@ -107,7 +135,7 @@ impl Folder {
     /// Reads the time series of the record.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// The file cannot be read, or was damaged.
     pub fn series(&self) -> Result<SeriesTable, Error> {
         self.table(SeriesTable::from_ipc)
     }
@@ -117,25 +145,25 @@ impl Folder {
     }
 
     fn table(&self, read: impl Fn(&[u8]) -> Result<SeriesTable, SeriesError>) -> Result<SeriesTable, Error> {
-        read(&self.read(Self::SERIES)?)
+        read(&self.read_checked(Self::SERIES)?)
             .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.into() })
     }
 
     /// Reads the events of the record.
     ///
     /// # Errors
-    /// The file cannot be read, or does not exist.
+    /// The file cannot be read, was damaged, or does not exist.
     pub fn events(&self) -> Result<EventTable, Error> {
-        EventTable::from_ipc(&self.read(Self::EVENTS)?)
+        EventTable::from_ipc(&self.read_checked(Self::EVENTS)?)
             .map_err(|error| Error::Record { path: self.path(Self::EVENTS), reason: error.into() })
     }
 
     /// Reads the distributions of packet and frame delays.
     ///
     /// # Errors
-    /// The file cannot be read, or does not exist.
+    /// The file cannot be read, was damaged, or does not exist.
     pub fn distributions(&self) -> Result<Distributions, Error> {
-        let text = String::from_utf8_lossy(&self.read(Self::DISTRIBUTIONS)?).into_owned();
+        let text = String::from_utf8_lossy(&self.read_checked(Self::DISTRIBUTIONS)?).into_owned();
         Distributions::from_json(&text)
             .map_err(|error| Error::Record { path: self.path(Self::DISTRIBUTIONS), reason: error.into() })
     }
@@ -191,6 +219,26 @@ mod tests {
         assert!(outside.path().exists());
         assert_eq!(folder.checksums(), None);
         folder.clear().unwrap();
+    }
+
+    /// A record without checksums is read as it is: records of earlier versions have none.
+    #[test]
+    fn a_file_is_compared_with_its_checksum() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().to_owned());
+        let mut sums = Checksums::default();
+        sums.add(Folder::SERIES, folder.write(Folder::SERIES, b"samples").unwrap());
+        std::fs::write(folder.path(Folder::SERIES), b"sampled").unwrap();
+        assert_eq!(folder.read_checked(Folder::SERIES).unwrap(), b"sampled");
+        folder.check(Folder::SERIES).unwrap();
+        folder.write_checksums(&sums).unwrap();
+        for error in [folder.read_checked(Folder::SERIES).unwrap_err(), folder.check(Folder::SERIES).unwrap_err()] {
+            assert!(error.to_string().ends_with("its checksum differs from that in checksums.txt"), "{error}");
+        }
+        std::fs::write(folder.path(Folder::SERIES), b"samples").unwrap();
+        assert_eq!(folder.read_checked(Folder::SERIES).unwrap(), b"samples");
+        folder.check(Folder::SERIES).unwrap();
+        folder.check(Folder::EVENTS).unwrap();
     }
 
     #[test]

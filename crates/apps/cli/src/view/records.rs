@@ -82,19 +82,23 @@ impl Records {
     pub(super) fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
         let folders = records(paths)?;
         folders.iter().try_for_each(check_record)?;
-        Ok(Self::of(folders))
+        Self::of(folders)
     }
 
     /// Opens complete records and records of runs in progress.
     pub(super) fn open_growing(paths: &[PathBuf]) -> Result<Self, Failure> {
         let folders = records(paths)?;
         folders.iter().filter(|folder| !folder.is_record()).try_for_each(check_record)?;
-        Ok(Self::of(folders))
+        Self::of(folders)
     }
 
-    fn of(folders: Vec<Folder>) -> Self {
+    fn of(folders: Vec<Folder>) -> Result<Self, Failure> {
+        for folder in &folders {
+            // The page reads these files completely, and packets in part.
+            [Folder::SUMMARY, Folder::SERIES, Folder::EVENTS].iter().try_for_each(|name| folder.check(name))?;
+        }
         let labels = labels(&folders);
-        Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect())
+        Ok(Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect()))
     }
 
     /// Returns the record of a run in progress.
