@@ -445,7 +445,10 @@ fn whiskers_have_caps_of_half_the_width_of_their_box() {
 fn of_one_run(many: usize, label: impl Fn(usize) -> String) -> Chart {
     let mut sweep = sweep(many, label, 3);
     sweep.groups.iter_mut().flat_map(|group| &mut group.points).for_each(|point| point.samples.truncate(1));
-    sweep.lines()
+    let mut chart = sweep.lines();
+    // Lines of this style have one panel.
+    chart.lines.iter_mut().for_each(|line| line.style = LineStyle::Measured);
+    chart
 }
 
 /// The heading and each entry have 22 px of the 372 px next to a plot. 15 entries fit; of more 14 are shown, and how many are not.
@@ -608,7 +611,10 @@ fn averages_and_their_queues_are_one_line_each() {
 #[test]
 fn boxes_are_explained() {
     let notes = |many: usize| -> Vec<String> {
-        let figure = sweep(many, |n| format!("g{n}"), 3).boxes().draw().unwrap();
+        let line = |color| ChartLine { label: String::new(), color, style: LineStyle::Measured, points: Vec::new() };
+        let boxes = sweep(many, |n| format!("g{n}"), 3).boxes();
+        // With a line of this style there is one panel.
+        let figure = Chart { lines: vec![line(0)], ..boxes }.draw().unwrap();
         texts(&figure)
             .into_iter()
             .filter(|word| word.contains(": ") || word.ends_with(" more"))

@@ -1,8 +1,10 @@
 //! Charts that a sweep makes: labels, headings, lines and boxes as `docs/src/plots.md` defines them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::reading::Element;
 use headway_record::plot::{
-    Chart, ChartPoint, Group, GroupPoint, LineStyle, Sweep, XAxis, YAxis, is_drawable, whole_intervals,
+    Chart, ChartPoint, Group, GroupPoint, LegendPlace, LineStyle, Style, Sweep, SweepChart, XAxis, YAxis, is_drawable,
+    whole_intervals,
 };
 
 fn group(label: &str, points: &[(f64, &[f64])]) -> Group {
@@ -219,4 +221,39 @@ fn a_last_interval_is_whole_from_nine_tenths_on() {
 fn numbers_up_to_a_bound_can_be_drawn() {
     assert!([0.0, -3.5, 1e15, -1e15].into_iter().all(is_drawable));
     assert!(![1.000_001e15, -1.000_001e15, f64::NAN, f64::INFINITY, f64::NEG_INFINITY].into_iter().any(is_drawable));
+}
+
+/// At most eight lines or boxes share a panel. Panels have the same axes, and every group is in a legend. More than six
+/// panels would be too small.
+#[test]
+fn a_panel_shows_at_most_eight_groups() {
+    let samples: [&[f64]; 2] = [&[1.0, 2.0, 4.0], &[5.0, 6.0, 9.0]];
+    for (chart, x, y_title, x_title, tick) in [
+        (SweepChart::Lines, XAxis::Numbers, "Delay (ms)", "Rate (Mb/s)", "5"),
+        (SweepChart::Lines, places(&["a", "b"]), "Delay (ms)", "Rate (Mb/s)", "5"),
+        (SweepChart::Boxes, places(&["a", "b"]), "Delay (ms)", "Rate (Mb/s)", "4"),
+        (SweepChart::Distributions, places(&["a"]), "Cumulative share of runs", "Delay (ms)", "0.4"),
+    ] {
+        for (groups, expected) in [(8, 1), (9, 2), (20, 3), (48, 6), (49, 1)] {
+            let names: Vec<String> = (0..groups).map(|number| format!("q{number}")).collect();
+            let points: &[(f64, &[f64])] = if chart == SweepChart::Distributions {
+                &[(0.0, samples[0])]
+            } else {
+                &[(0.0, samples[0]), (1.0, samples[1])]
+            };
+            let groups = names.iter().map(|name| group(name, points)).collect();
+            for legend in [LegendPlace::Right, LegendPlace::Below] {
+                let style = Style { legend, ..Style::default() };
+                let figure = sweep(x.clone(), Vec::clone(&groups)).draw(chart, &style).unwrap();
+                let texts: Vec<&str> = Element::all(&figure.svg).iter().map(|element| element.text).collect();
+                let count = |text: &str| texts.iter().filter(|found| **found == text).count();
+                let panels = texts.iter().filter(|text| text.starts_with(y_title)).count();
+                assert_eq!((panels, count(x_title)), (expected, 1), "{chart:?}, {} groups", names.len());
+                if expected > 1 {
+                    assert!(names.iter().all(|name| count(name) == 1), "{chart:?}, {legend:?}: {texts:?}");
+                }
+                assert_eq!(count(tick), expected, "{chart:?}: {tick}");
+            }
+        }
+    }
 }

@@ -2,17 +2,20 @@
 
 use super::axis::{AxisScale, MAX_DECADES, MAX_NAMED_PLACES, MAX_VALUE, Scale, XAxis, YAxis};
 use super::boxes::{BoxStatistics, ChartBox};
+use super::curves::MAX_LINES;
 use super::frame::{
     AXIS, Area, BAND, DrawError, Frame, GRID, INK, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
     Y_LABELS_WIDTH, printable, range, shortened,
 };
 use super::legend::{Legend, Swatch};
 use super::marks::{self, look};
+use super::multiples::MAX_MULTIPLES;
 use super::style::Style;
 use super::{Figure, PlotError};
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::collections::BTreeSet;
 
 /// A chart of lines and boxes, such as a figure of a paper.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,8 @@ pub struct Chart {
 
 /// Height of the plot with its labels, in px.
 const PLOT_HEIGHT: i32 = 346;
+/// Minimum height of each of several panels with their labels, in px.
+const SMALL_PLOT_HEIGHT: i32 = 216;
 /// Minimum height of the plot with text of 13 px, in px.
 const MIN_PLOT_HEIGHT: i32 = 120;
 /// Maximum number of rows of long category names.
@@ -145,19 +150,50 @@ impl Chart {
     fn draw_named(&self, style: &Style) -> Result<Figure, PlotError> {
         let frame = Frame::new(style);
         let names = NameRows::of(self, &frame);
-        let below = frame.px(TIME_TITLE_HEIGHT) + names.extra_height(&frame);
-        let own_height = PLOT_HEIGHT * PIXEL + below;
-        let min_height = frame.px(MIN_PLOT_HEIGHT) + below;
-        let legend = self.legend();
-        let figure = frame.figure(&self.name, &self.title, (own_height, min_height), &legend, |area, column| {
-            self.draw_plot(&frame, area, &names)?;
-            match column {
-                Some(column) => legend.draw_in_column(&frame, column, column.dim_in_pixel().1 as i32),
-                None => Ok(()),
+        let legend = self.legend(None);
+        let panels = self.panels();
+        let of_panels = panels.iter().enumerate().map(|(index, colors)| self.legend(Some((colors, index == 0))));
+        let legends: Vec<Legend<'_>> = of_panels.collect();
+        let (count, title_height) = (panels.len() as i32, frame.px(TIME_TITLE_HEIGHT));
+        let own_panel = match frame.legend_width(&legend) {
+            _ if count == 1 => PLOT_HEIGHT * PIXEL,
+            0 => SMALL_PLOT_HEIGHT * PIXEL,
+            width => {
+                let legend = legends.iter().map(|legend| legend.height_in_column(&frame, width)).max().unwrap_or(0);
+                legend.max(SMALL_PLOT_HEIGHT * PIXEL)
             }
+        };
+        let height = |panel: i32| (panel + names.extra_height(&frame)) * count + title_height;
+        let heights = (height(own_panel), height(frame.px(MIN_PLOT_HEIGHT)));
+        let figure = frame.figure(&self.name, &self.title, heights, &legend, |area, column| {
+            let panel_height = (area.dim_in_pixel().1 as i32 - title_height) / count;
+            for (index, colors) in panels.iter().enumerate() {
+                let is_last = index + 1 == panels.len();
+                let own_height = panel_height + if is_last { title_height } else { 0 };
+                let top = panel_height * index as i32;
+                let plot = rows(area, top, own_height);
+                self.draw_plot(&frame, &plot, &names, colors, is_last)?;
+                if let Some(column) = column {
+                    legends[index].draw_in_column(&frame, &rows(column, top, own_height), own_height)?;
+                }
+            }
+            Ok(())
         })?;
         let is_dashed = self.lines.iter().any(|line| line.style.is_dashed());
         Ok(if is_dashed { Figure { svg: marks::dashed(&figure.svg), ..figure } } else { figure })
+    }
+
+    /// Returns the indices of the colors in each panel: eight per panel if all lines and boxes are equal in rank, as
+    /// those of a sweep are. Otherwise, and with more than six panels, there is one panel.
+    fn panels(&self) -> Vec<Vec<usize>> {
+        let colors = self.lines.iter().map(|line| line.color).chain(self.boxes.iter().map(|of| of.color));
+        let all: BTreeSet<usize> = colors.collect();
+        let all: Vec<usize> = all.into_iter().collect();
+        let panels: Vec<Vec<usize>> =
+            all.chunk_by(|a, b| a / MAX_LINES == b / MAX_LINES).map(<[usize]>::to_vec).collect();
+        let is_split = (2..=MAX_MULTIPLES).contains(&panels.len())
+            && self.lines.iter().all(|line| line.style.is_dashed() || line.style == LineStyle::Marks);
+        if is_split { panels } else { vec![all] }
     }
 
     /// Returns the chart with the names of the style.
@@ -252,10 +288,19 @@ impl Chart {
         line.points.iter().filter_map(spot).collect()
     }
 
-    fn draw_plot(&self, frame: &Frame<'_>, area: &Area<'_>, names: &NameRows) -> Result<(), DrawError> {
+    /// Draws a panel with the lines and boxes of these colors. Its axes are those of the whole chart.
+    fn draw_plot(
+        &self,
+        frame: &Frame<'_>,
+        area: &Area<'_>,
+        names: &NameRows,
+        colors: &[usize],
+        is_last: bool,
+    ) -> Result<(), DrawError> {
         let (width, height) = area.dim_in_pixel();
         let layout = self.layout(frame, width as i32, height as i32);
-        let below = frame.px(X_LABELS_HEIGHT + TIME_TITLE_HEIGHT) + names.extra_height(frame);
+        let title_height = if is_last { TIME_TITLE_HEIGHT } else { 0 };
+        let below = frame.px(X_LABELS_HEIGHT + title_height) + names.extra_height(frame);
         let mut plot = ChartBuilder::on(area)
             .margin(frame.px(MARGIN))
             .margin_top(frame.px(6))
@@ -273,7 +318,7 @@ impl Chart {
             .axis_style(AXIS.stroke_width(PIXEL as u32))
             .set_all_tick_mark_size(4 * PIXEL)
             .x_label_formatter(&|at| if has_name_rows { String::new() } else { layout.x.format_ext(at) })
-            .x_desc(printable(&x_title))
+            .x_desc(if is_last { printable(&x_title) } else { String::new() })
             .y_desc(printable(y_title))
             .label_style(frame.text_style(13))
             .axis_desc_style(frame.text_style(frame.fitting(y_title, height as i32 - below + frame.px(12), 14)))
@@ -281,22 +326,25 @@ impl Chart {
         if has_name_rows {
             names.draw(frame, area, &plot, &layout)?;
         }
-        for (of, x, statistics) in &layout.boxes {
+        for (of, x, statistics) in layout.boxes.iter().filter(|(of, ..)| colors.contains(&of.color)) {
             draw_box(area, &plot, of, *x, statistics, layout.scale)?;
         }
-        for (line, spots) in &layout.lines {
+        for (line, spots) in layout.lines.iter().filter(|(line, _)| colors.contains(&line.color)) {
             draw_line(area, &mut plot, line, spots, layout.scale)?;
         }
         Ok(())
     }
 
-    fn legend(&self) -> Legend<'_> {
+    /// Returns the legend of the whole chart, or of a panel with these colors, of which only the first explains the
+    /// symbols.
+    fn legend(&self, panel: Option<(&[usize], bool)>) -> Legend<'_> {
         let mut legend = Legend::default();
         let of_lines = self.lines.iter().map(|line| (line.color, &line.label, Some(line.style)));
         let of_boxes = self.boxes.iter().map(|of| (of.color, &of.label, None));
         let mut known: Vec<usize> = Vec::new();
         for (color, label, style) in of_lines.chain(of_boxes) {
-            if known.contains(&color) || label.is_empty() {
+            let is_shown = panel.is_none_or(|(colors, _)| colors.contains(&color));
+            if known.contains(&color) || label.is_empty() || !is_shown {
                 continue;
             }
             if known.is_empty() {
@@ -304,6 +352,9 @@ impl Chart {
             }
             known.push(color);
             legend.entry(label, color_swatch(color, style));
+        }
+        if panel.is_some_and(|(_, is_first)| !is_first) {
+            return legend;
         }
         legend.gap();
         for (style, meaning) in &self.styles {
@@ -329,7 +380,7 @@ impl NameRows {
     fn of(chart: &Chart, frame: &Frame<'_>) -> Self {
         let XAxis::Places(names) = &chart.x else { return Self { rows: 1, characters: usize::MAX } };
         let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        let plot = frame.width - frame.legend_width(&chart.legend()) - frame.px(2 * MARGIN + Y_LABELS_WIDTH);
+        let plot = frame.width - frame.legend_width(&chart.legend(None)) - frame.px(2 * MARGIN + Y_LABELS_WIDTH);
         let width = (plot / names.len().max(1) as i32).max(1);
         let are_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
         let needed = frame.width_of(longest + usize::from(!are_numbers), 13);
@@ -366,6 +417,11 @@ impl NameRows {
         }
         Ok(())
     }
+}
+
+/// Returns a part of an area with its whole width.
+fn rows<'a>(area: &Area<'a>, top: i32, height: i32) -> Area<'a> {
+    area.clone().shrink((0, top), (area.dim_in_pixel().0, height as u32))
 }
 
 /// Returns a conversion from coordinates to units of the area that contains the plot.

@@ -26,6 +26,19 @@ enum Item<'a> {
     Note(String),
 }
 
+impl Item<'_> {
+    /// Returns the lines of the item's text in a column of this width.
+    fn lines(&self, frame: &Frame<'_>, width: i32) -> Vec<String> {
+        let characters = frame.characters(width - frame.px(INDENT), 13);
+        match self {
+            Self::Entry(_, words) => wrapped(words, characters),
+            Self::Heading(words) => vec![shortened(words, characters)],
+            Self::Note(words) => wrapped(words, frame.characters(width, 12)),
+            Self::Gap => Vec::new(),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Legend<'a> {
     items: Vec<Item<'a>>,
@@ -56,22 +69,28 @@ impl<'a> Legend<'a> {
         self.items.iter().all(|item| matches!(item, Item::Gap))
     }
 
+    /// Returns the height at which a column of this width shows all items, in units.
+    pub(super) fn height_in_column(&self, frame: &Frame<'_>, width: i32) -> i32 {
+        let height = |item: &Item<'_>| match (item, item.lines(frame, width).len() as i32) {
+            (Item::Gap, _) => LINE / 2,
+            (Item::Heading(_), _) => LINE,
+            (Item::Entry(..), lines) => SECOND * lines + 4,
+            (Item::Note(_), lines) => SECOND * lines,
+        };
+        frame.px(6 + LINE + self.items.iter().map(height).sum::<i32>())
+    }
+
     /// Draws a column from the top of `area`. Ends with the number of entries that do not fit into `height`, in units.
     pub(super) fn draw_in_column(&self, frame: &Frame<'_>, area: &Area<'_>, height: i32) -> Result<(), DrawError> {
         let width = area.dim_in_pixel().0 as i32;
-        let characters = frame.characters(width - frame.px(INDENT), 13);
         let mut y = 6 + LINE / 2;
         for (number, item) in self.items.iter().enumerate() {
             let left: usize = self.items[number..].iter().filter(|item| matches!(item, Item::Entry(..))).count();
-            let lines = match item {
-                Item::Entry(_, words) => wrapped(words, characters),
-                Item::Heading(words) => vec![shortened(words, characters)],
-                Item::Note(words) => wrapped(words, frame.characters(width, 12)),
-                Item::Gap => {
-                    y += LINE / 2;
-                    continue;
-                }
-            };
+            let lines = item.lines(frame, width);
+            if lines.is_empty() {
+                y += LINE / 2;
+                continue;
+            }
             // The last entry needs no space for a line with the number of omitted entries.
             let below = if left > 1 { LINE } else { 0 };
             if frame.px(y + SECOND * (lines.len() as i32 - 1) + LINE / 2 + below) > height {

@@ -3,7 +3,7 @@
 use super::curves::{Curve, Grouping, MAX_LINES, Names, Trace, reduce};
 
 /// Maximum number of panels.
-const MAX_MULTIPLES: usize = 6;
+pub(super) const MAX_MULTIPLES: usize = 6;
 
 /// A curve, and how it is named if there are several panels.
 #[derive(Clone, Debug)]

@@ -3,7 +3,9 @@
 use super::axis::{MAX_VALUE, XAxis, YAxis, tick_label};
 use super::boxes::ChartBox;
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
+use super::curves::MAX_LINES;
 use super::delays::{cumulative, shares_title};
+use super::multiples::MAX_MULTIPLES;
 use super::{Figure, PlotError, Style};
 use crate::Estimate;
 
@@ -91,9 +93,8 @@ impl Sweep {
     pub fn lines(&self) -> Chart {
         let is_places = matches!(self.x, XAxis::Places(_));
         let style = if is_places { LineStyle::Marks } else { LineStyle::Marked };
-        let distance = GROUP_WIDTH / self.groups.len().max(1) as f64;
         let line = |(number, group): (usize, &Group)| {
-            let shift = if is_places { distance * (number as f64 - (self.groups.len() - 1) as f64 / 2.0) } else { 0.0 };
+            let shift = if is_places { self.shift(number) } else { 0.0 };
             let point = |point: &GroupPoint| {
                 let Estimate { mean, ci95, .. } = Estimate::of(&point.drawable())?;
                 Some(ChartPoint { x: point.x + shift, value: mean, error: ci95.unwrap_or(0.0) })
@@ -121,17 +122,16 @@ impl Sweep {
     #[must_use]
     pub fn boxes(&self) -> Chart {
         let (places, values) = self.places();
-        let distance = GROUP_WIDTH / self.groups.len().max(1) as f64;
         let mut boxes = Vec::new();
         for (number, group) in self.groups.iter().enumerate() {
-            let shift = distance * (number as f64 - (self.groups.len() - 1) as f64 / 2.0);
+            let shift = self.shift(number);
             for point in &group.points {
                 let Some(index) = values.iter().position(|value| *value == point.x) else { continue };
                 boxes.push(ChartBox {
                     label: self.label(group),
                     color: number,
                     x: index as f64 + shift,
-                    width: (0.8 * distance).min(0.4),
+                    width: (0.8 * GROUP_WIDTH / self.groups_side_by_side() as f64).min(0.4),
                     samples: point.samples.clone(),
                 });
             }
@@ -165,6 +165,18 @@ impl Sweep {
         let y_title = shares_title("runs", complementary);
         let y = if self.y == YAxis::Logarithm { YAxis::Logarithm } else { YAxis::FromZero };
         Chart { x, x_title: self.y_title.clone(), y, y_title, heading: heading.clone(), lines, ..self.empty() }
+    }
+
+    /// Returns the number of groups side by side at a category: those of a panel.
+    fn groups_side_by_side(&self) -> usize {
+        let groups = self.groups.len().max(1);
+        if groups > MAX_LINES * MAX_MULTIPLES { groups } else { groups.min(MAX_LINES) }
+    }
+
+    /// Returns the position of a group relative to its category.
+    fn shift(&self, number: usize) -> f64 {
+        let count = self.groups_side_by_side();
+        GROUP_WIDTH / count as f64 * ((number % count) as f64 - (count - 1) as f64 / 2.0)
     }
 
     fn empty(&self) -> Chart {
