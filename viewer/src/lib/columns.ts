@@ -25,7 +25,7 @@ function scaled<Of>(valueOf: ValueOf<Of>, factor: number): ValueOf<Of> {
 }
 
 export function rateColumn<Of>(title: string, valueOf: ValueOf<Of>): Column<Of> {
-  return { title, unit: "Mbit/s", valueOf: scaled(valueOf, 1e-6), format: number, additive: true, worst: "lowest" };
+  return { title, unit: "Mb/s", valueOf: scaled(valueOf, 1e-6), format: number, additive: true, worst: "lowest" };
 }
 export function countColumn<Of>(title: string, unit: string, valueOf: ValueOf<Of>, worst?: Worst): Column<Of> {
   return { title, unit, valueOf, format: count, additive: true, worst };

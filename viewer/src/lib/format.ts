@@ -23,9 +23,9 @@ export const counted = (value: number, noun: string) => `${count(value)} ${noun}
 export function rate(bps: number | null | undefined): string {
   if (bps == null || Number.isNaN(bps)) return NONE;
   const size = Math.abs(bps);
-  if (size >= 1e9) return `${digits(bps / 1e9)} Gbit/s`;
-  if (size >= 1e6) return `${digits(bps / 1e6)} Mbit/s`;
-  return size >= 1e3 ? `${digits(bps / 1e3)} kbit/s` : `${digits(bps)} bit/s`;
+  if (size >= 1e9) return `${digits(bps / 1e9)} Gb/s`;
+  if (size >= 1e6) return `${digits(bps / 1e6)} Mb/s`;
+  return size >= 1e3 ? `${digits(bps / 1e3)} kb/s` : `${digits(bps)} b/s`;
 }
 
 export function duration(seconds: number | null | undefined): string {
@@ -48,7 +48,7 @@ export function timeRange(from: number, to: number): string {
 }
 
 export function quantity(value: number | null | undefined, unit: Unit): string {
-  if (unit === "bit/s") return rate(value);
+  if (unit === "b/s") return rate(value);
   if (unit === "s") return duration(value);
   if (unit === "share") return share(value);
   return count(value);

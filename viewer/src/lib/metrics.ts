@@ -2,7 +2,7 @@
 import type { Worst } from "./aggregate.ts";
 import WRITTEN from "./metrics.json" with { type: "json" };
 
-export type Unit = "bit/s" | "s" | "packets" | "bytes" | "share" | "";
+export type Unit = "b/s" | "s" | "packets" | "bytes" | "share" | "";
 
 export interface Metric {
   name: string;
@@ -42,7 +42,7 @@ const WORST_IF_LOW = [
 
 /** Returns the unit of a metric, which is the end of its name (`docs/src/records.md`). */
 function unitOf(name: string): Unit {
-  if (name.endsWith("_bps")) return "bit/s";
+  if (name.endsWith("_bps")) return "b/s";
   if (name.endsWith("_packets")) return "packets";
   if (name.endsWith("_bytes")) return "bytes";
   if (name.endsWith("_ratio")) return "share";

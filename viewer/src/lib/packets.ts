@@ -111,15 +111,17 @@ export class Packets {
     return { batches, missing };
   }
 
-  /** Returns the first packet that is offered at or after `from` (ns), and when. */
-  async nextAfter(from: number): Promise<(Hop & { at: number }) | null> {
+  /** Returns the first packet of a flow, or of any flow, that is offered at or after `from` (ns), and when. */
+  async nextAfter(from: number, flow: string | null = null): Promise<(Hop & { at: number }) | null> {
+    const wanted = flow === null ? null : this.flows.indexOf(flow);
     let next: (Hop & { at: number }) | null = null;
     for (let i = 0; i < this.index.length; i++) {
       const entry = this.index[i];
       if (entry.until_ns < from || (next !== null && entry.base_ns >= next.at)) continue;
       const batch = this.batches.get(i) ?? (await this.fetch(i));
       for (const { start, end } of batch.linkRows) {
-        const row = firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start);
+        let row = firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start);
+        while (wanted !== null && row < end && batch.flow[row] !== wanted) row++;
         if (row === end) continue;
         const offered = batch.base + batch.offered[row] * batch.tick;
         if (next === null || offered < next.at) next = { at: offered, batch, row };

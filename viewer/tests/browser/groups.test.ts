@@ -120,7 +120,7 @@ describe("a record with 30 flows", () => {
       await expectFits(page);
       expect(await violations(page)).toEqual([]);
 
-      await page.locator("#flows").getByRole("button", { name: "throughput Mbit/s" }).click();
+      await page.locator("#flows").getByRole("button", { name: "throughput Mb/s" }).click();
       const shown = await rows.evaluateAll((all) => all.map((row) => row.querySelectorAll("td")[1].textContent));
       const throughputs = membersOf(record).map((flow) => flow.throughput_bps / 1e6);
       expect(shown).toEqual(ascending(throughputs).reverse().map(number));

@@ -90,7 +90,7 @@ describe("the page", () => {
       const shown = page.locator(`[data-chart="throughput_bps of flows"] [data-value="${flow}"]`);
       await expect
         .poll(() => shown.textContent())
-        .toBe(quantity(sample(served.one, flow, "throughput_bps", 1.234), "bit/s"));
+        .toBe(quantity(sample(served.one, flow, "throughput_bps", 1.234), "b/s"));
     }
     const queue = page.locator(`[data-chart="queue_packets of links"] [data-value="west->east"]`);
     expect(await queue.textContent()).toBe(String(sample(served.one, "west->east", "queue_packets", 1.234)));
@@ -299,7 +299,7 @@ describe("the page", () => {
     const values = page.locator('[data-chart="throughput_bps of flows"] [data-value]');
     await expect.poll(() => values.count()).toBe(4);
     expect(await page.locator('[data-value="media in two"]').first().textContent()).toBe(
-      quantity(sample(served.two, "media", "throughput_bps", 2), "bit/s"),
+      quantity(sample(served.two, "media", "throughput_bps", 2), "b/s"),
     );
     const speed = Number(await page.getByRole("combobox", { name: "Speed" }).inputValue());
     await expect.poll(() => drawn(page, "0")).toEqual(expected(served.one, 2, speed));

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { count, duration, number, timeText, timeRange } from "../../src/lib/format.ts";
+import { count, duration, number, rate, timeText, timeRange } from "../../src/lib/format.ts";
 import type { FlowSummary, QueueKind } from "../../src/lib/types.ts";
 import { launch, open, time } from "./harness.ts";
 import { BUILT, rowsOf, run, summaryOf, view } from "./headway.ts";
@@ -163,7 +163,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
 
     await follow(page, finding, longest.from, "download");
     const curve = page.locator('[data-chart="throughput_bps of flows"]').getByRole("listitem");
-    expect(await curve.filter({ hasText: "download" }).innerText()).toMatch(/bit\/s/);
+    expect(await curve.filter({ hasText: "download" }).innerText()).toMatch(/b\/s/);
     await answered(1);
     expect(complaints).toEqual([]);
     await close();
@@ -275,6 +275,25 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     await expectVisible(finding);
     await follow(page, finding, 0, smooth.name);
     await answered(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("how much of the allowed rate did a flow send?", async () => {
+    const rates = rowsOf(folders[DCCP], "series.arrow").filter(({ metric }) =>
+      ["sending_rate_bps", "allowed_rate_bps"].includes(metric as string),
+    );
+    const flow = rates.find(({ metric }) => metric === "sending_rate_bps")!.entity as string;
+    const { page, complaints, close } = await openRecords(DCCP);
+    await page.evaluate((flow) => (location.hash = `t=3&flow=${flow}`), flow);
+    const shown = (title: string) => page.locator(`[data-chart="rates"] [data-value="${title}"]`).textContent();
+    for (const [title, name] of [
+      ["Sending rate", "sending_rate_bps"],
+      ["Allowed rate", "allowed_rate_bps"],
+    ]) {
+      const at = rates.findLast((row) => row.entity === flow && row.metric === name && Number(row.time_ns) <= 3e9)!;
+      await expect.poll(() => shown(title)).toBe(rate(at.value as number));
+    }
     expect(complaints).toEqual([]);
     await close();
   });

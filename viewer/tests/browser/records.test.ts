@@ -73,7 +73,7 @@ describe.skipIf(!BUILT)("a record of headway", () => {
       }
       await page.locator("[data-chart]").first().waitFor();
       const units: Record<string, Unit> = {
-        throughput_bps: "bit/s",
+        throughput_bps: "b/s",
         rtt_s: "s",
         cwnd_packets: "packets",
         loss_event_ratio: "share",

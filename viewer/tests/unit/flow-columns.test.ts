@@ -20,14 +20,14 @@ const cells = (of: FlowSummary) =>
 describe("the columns of the table of groups", () => {
   it("have the values of the summary in one unit each", () => {
     expect(cells(flow)).toEqual([
-      "throughput: 1.5 Mbit/s",
+      "throughput: 1.5 Mb/s",
       "sent: 2,000 packets",
       "lost: 15 packets",
       "lost: 0.75 %",
       "delay: 18.1 ms",
       "95 %: 1250 ms",
       "on time: 50 %",
-      "goodput: 0 Mbit/s",
+      "goodput: 0 Mb/s",
     ]);
   });
 

@@ -13,10 +13,10 @@ import {
 } from "../../src/lib/format.ts";
 
 it("writes three digits and a unit", () => {
-  expect(rate(1_234_567)).toBe("1.23 Mbit/s");
-  expect(rate(866_240)).toBe("866 kbit/s");
-  expect(rate(2e9)).toBe("2 Gbit/s");
-  expect(rate(0)).toBe("0 bit/s");
+  expect(rate(1_234_567)).toBe("1.23 Mb/s");
+  expect(rate(866_240)).toBe("866 kb/s");
+  expect(rate(2e9)).toBe("2 Gb/s");
+  expect(rate(0)).toBe("0 b/s");
   expect(duration(0.03899776)).toBe("39 ms");
   expect(duration(12.5)).toBe("12.5 s");
   expect(duration(0.00000512)).toBe("5.12 µs");

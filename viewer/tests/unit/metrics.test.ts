@@ -4,7 +4,7 @@ import { metric, rank } from "../../src/lib/metrics.ts";
 
 describe("metrics", () => {
   it("have the unit at the end of their name; metrics without a title are last", () => {
-    expect(metric("throughput_bps")).toMatchObject({ title: "Throughput", unit: "bit/s" });
+    expect(metric("throughput_bps")).toMatchObject({ title: "Throughput", unit: "b/s" });
     expect(metric("open_sessions").unit).toBe("");
     expect(metric("spacing_s")).toMatchObject({ name: "spacing_s", title: "spacing_s", unit: "s", first: true });
     expect(rank("spacing_s")).toBeGreaterThan(rank(WRITTEN.at(-1)!.name));

@@ -126,6 +126,16 @@ describe("batches", () => {
     expect((await packets.nextAfter(BATCH * 1000 - 1))?.at).toBe(BATCH * 1000);
     expect(await packets.nextAfter(1e12)).toBeNull();
   });
+
+  it("have the time of the next packet of a flow, which may be in a later batch", async () => {
+    const mixed = hops.map((one, i) => (i === 5 || i === BATCH + 3 ? { ...one, flow: 1 } : one));
+    const { packets } = await open(mixed);
+    expect((await packets.nextAfter(1500, "call"))?.at).toBe(2000);
+    expect((await packets.nextAfter(1500, "ftp"))?.at).toBe(5000);
+    expect((await packets.nextAfter(5001, "ftp"))?.at).toBe((BATCH + 3) * 1000);
+    expect(await packets.nextAfter((BATCH + 4) * 1000, "ftp")).toBeNull();
+    expect(await packets.nextAfter(0, "unknown")).toBeNull();
+  });
 });
 
 it("a packet in flight is found after the end of its transmission", async () => {
