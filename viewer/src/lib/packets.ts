@@ -111,6 +111,13 @@ export class Packets {
     return { batches, missing };
   }
 
+  /** Returns all batches with hops between two times (ns), or null if they have more than `most` hops. */
+  async allBetween(from: number, to: number, most: number): Promise<Batch[] | null> {
+    const found = [...this.index.keys()].filter((i) => this.index[i].until_ns >= from && this.index[i].base_ns <= to);
+    if (found.reduce((sum, i) => sum + this.index[i].rows, 0) > most) return null;
+    return Promise.all(found.map((i) => this.batches.get(i) ?? this.fetch(i)));
+  }
+
   /** Returns the first packet of a flow, or of any flow, that is offered at or after `from` (ns), and when. */
   async nextAfter(from: number, flow: string | null = null): Promise<(Hop & { at: number }) | null> {
     const wanted = flow === null ? null : this.flows.indexOf(flow);

@@ -13,10 +13,14 @@ export interface Drawn {
     dash: number[];
     thin: boolean;
     steps: boolean;
+    mark?: number;
     times: Float64Array;
     values: Float64Array;
   }[];
 }
+
+/** Whether a mark of this diameter is a ring. */
+export const isRing = (mark: number) => mark >= 6;
 
 const [WIDTH, HEIGHT] = [960, 420];
 const [LEFT, RIGHT, TOP, BOTTOM] = [90, 20, 40, 50];
@@ -40,12 +44,21 @@ export function ticks(from: number, to: number, most: number): number[] {
   return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
+/** Returns the samples in a time range. */
+function within(times: Float64Array, values: Float64Array, from: number, to: number): [time: number, value: number][] {
+  const all = [...times].map((time, i): [number, number] => [time, values[i]]);
+  return all.filter(([time]) => time >= from && time <= to);
+}
+
 export function chartSvg({ title, unit, range: [from, to], curves }: Drawn): string {
   const perRow = Math.floor((WIDTH - LEFT) / LEGEND_COLUMN);
   const height = HEIGHT + LEGEND_ROW * Math.ceil(curves.length / perRow);
-  const lines = curves.map(({ times, values }) => thinned(times, values, from, to, WIDTH - LEFT - RIGHT));
+  const lines = curves.map(({ times, values, mark }) =>
+    mark ? within(times, values, from, to) : thinned(times, values, from, to, WIDTH - LEFT - RIGHT),
+  );
   const all = lines.flatMap((line) => line.map(([, value]) => value));
-  const low = all.reduce((least, value) => Math.min(least, value), 0);
+  const lowest = curves.every(({ mark }) => mark) && all.length > 0 ? all[0] : 0;
+  const low = all.reduce((least, value) => Math.min(least, value), lowest);
   const high = all.reduce((most, value) => Math.max(most, value), low);
   const top = high > low ? high + (high - low) * 0.05 : low + 1;
   const x = (time: number) => LEFT + ((time - from) / (to - from || 1)) * (WIDTH - LEFT - RIGHT);
@@ -69,15 +82,25 @@ export function chartSvg({ title, unit, range: [from, to], curves }: Drawn): str
   parts.push(text("Time (s)", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 38, ' text-anchor="middle"'));
   const stroke = (i: number) =>
     `fill="none" stroke="${curves[i].color}" stroke-width="${curves[i].thin ? 1 : 1.75}" stroke-linejoin="round"${curves[i].dash.length > 0 ? ` stroke-dasharray="${curves[i].dash.join(" ")}"` : ""}`;
+  const circle = (i: number, left: number, base: number) => {
+    const { color, mark = 0 } = curves[i];
+    const look = isRing(mark) ? `fill="none" stroke="${color}"` : `fill="${color}"`;
+    return `<circle cx="${at(left)}" cy="${at(base)}" r="${mark / 2}" ${look}/>`;
+  };
   lines.forEach((line, i) => {
     if (line.length === 0) return;
+    if (curves[i].mark) {
+      parts.push(...line.map(([time, value]) => circle(i, x(time), y(value))));
+      return;
+    }
     const [first, ...others] = line.map(([time, value]) => [at(x(time)), at(y(value))]);
     const path = others.map(([x, y]) => (curves[i].steps ? `H${x}V${y}` : `L${x} ${y}`)).join("");
     parts.push(`<path d="M${first.join(" ")}${path}" ${stroke(i)}/>`);
   });
   curves.forEach(({ label }, i) => {
     const [left, base] = [LEFT + LEGEND_COLUMN * (i % perRow), HEIGHT + LEGEND_ROW * Math.floor(i / perRow)];
-    parts.push(`<path d="M${left} ${base}h28" ${stroke(i)}/>`, text(label, left + 36, base + 4));
+    parts.push(curves[i].mark ? circle(i, left + 14, base) : `<path d="M${left} ${base}h28" ${stroke(i)}/>`);
+    parts.push(text(label, left + 36, base + 4));
   });
   return `${parts.join("\n")}\n</svg>\n`;
 }

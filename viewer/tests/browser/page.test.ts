@@ -111,6 +111,24 @@ describe("the page", () => {
     await close();
   });
 
+  it("shows the packet numbers of the selected flow, or of the first one", async () => {
+    const { page, complaints, close } = await open(served.browser, `${served.url}&t=2.5`);
+    const chart = page.locator('[data-chart="packet numbers"]');
+    for (const flow of [served.one.summary.flows[0].name, "media"]) {
+      if (flow === "media") await page.getByRole("button", { name: "media" }).first().click();
+      await expect.poll(() => chart.locator("h3").textContent()).toBe(`Packet number over time of ${flow}`);
+      const own = served.one.hops.filter((hop) => served.one.summary.flows[hop.flow].name === flow);
+      const sent = own.filter(({ offered, link }) => link === own[0].link && offered <= 2.5e9);
+      const last = sent.at(-1)!.sequence - sent[0].sequence;
+      // Of marks in one cell of the chart, the first is shown.
+      await expect
+        .poll(async () => Math.abs(Number(await chart.locator('[data-value="sent"]').textContent()) - last))
+        .toBeLessThanOrEqual(Math.max(2, last / 50));
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("counts the lost packets by cause of each run", async () => {
     const { page, close } = await open(served.browser, `${served.both}#t=4`);
     for (const [name, { events }] of [["one", served.one] as const, ["two", served.two] as const])
