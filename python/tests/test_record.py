@@ -283,6 +283,8 @@ def test_rates_drops_and_packets_are_drawn(tmp_path, program):
         record.plot("drops", time=(2, 1))
     with pytest.raises(ValueError, match="time: expected a start before the end"):
         record.plot("sequence", time=(9, None))
+    with pytest.raises(ValueError, match=r'"rates": the label "Rate \(ms\)" has the unit ms; the axis has one of the'):
+        record.plot("rates", y_label="Rate (ms)")
     with pytest.raises(ValueError, match="the figure sequence shows one record"):
         headway.plot({"run": record, "other": record}, "sequence")
 

@@ -6,10 +6,12 @@ use crate::arguments::{PlotFormat, PlotKind, PlotLegend, PlotOptions, PlotPreset
 use crate::error::Failure;
 use crate::output;
 use headway_record::plot::{
-    Figure, LegendPlace, Run, RunDelays, RunEvents, SequenceError, Style, XAxis, delay_chart, drops_figure, figures,
-    frame_chart, is_drawable, sequence_figure,
+    Figure, LegendPlace, Run, RunDelays, RunEvents, SequenceError, Style, XAxis, delay_chart, drops_figure,
+    frame_chart, is_drawable, sequence_figure, series_figure,
 };
-use headway_record::{EventKind, FIGURE_ENDINGS, Interval, PacketTable, SERIES_FIGURES, SeriesTable, Summary};
+use headway_record::{
+    EventKind, FIGURE_ENDINGS, Interval, PacketTable, SERIES_FIGURES, SeriesFigure, SeriesTable, Summary, check_label,
+};
 use headway_run::{Folder, Metric, Places, RUNS, ResultTable, SEED, TraceFormat, listed};
 use headway_scenario::choices;
 use headway_units::counted;
@@ -91,11 +93,14 @@ fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
     if let Some(wrong) = options.metrics.iter().find(|name| !known().any(|known| known == **name)) {
         return Err(Failure::Plot(format!("--metric: there is no time series \"{wrong}\"{}", choices(wrong, known()))));
     }
-    let mut figures = figures(&runs, style).map_err(|error| Failure::Plot(error.to_string()))?;
+    let is_wanted =
+        |figure: &&SeriesFigure| options.metrics.is_empty() || options.metrics.iter().any(|name| name == figure.name);
+    let wanted = SERIES_FIGURES.iter().filter(is_wanted);
+    let figures = wanted.filter_map(|figure| series_figure(figure, &runs, style).transpose());
+    let figures: Vec<Figure> = figures.collect::<Result<_, _>>().map_err(|error| Failure::Plot(error.to_string()))?;
     if let Some(none) = options.metrics.iter().find(|name| figures.iter().all(|figure| figure.name != **name)) {
         return Err(Failure::Plot(format!("--metric {none}: the records have no samples of it")));
     }
-    figures.retain(|figure| options.metrics.is_empty() || options.metrics.contains(&figure.name));
     if figures.is_empty() {
         return Err(Failure::Plot("the time series have no samples in this time".to_owned()));
     }
@@ -212,6 +217,7 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
     let runs: Vec<_> = all.iter().map(|(label, kept)| RunDelays { label, distributions: kept }).collect();
     let x = if options.log_x { XAxis::Logarithm } else { XAxis::Numbers };
     let x_label = style.x_title.as_deref();
+    x_label.map_or(Ok(()), |label| check_label(label, "s")).map_err(|error| Failure::Plot(error.to_string()))?;
     let (chart, error) = match options.kind {
         Some(PlotKind::Frames) => (frame_chart(&runs, x, options.complementary, x_label), "no flow has frames"),
         _ => (delay_chart(&runs, x, options.complementary, x_label), "no packet arrived"),

@@ -173,6 +173,33 @@ fn the_drops_of_a_record_are_drawn() {
     assert!(found.iter().any(|text| text.starts_with("Dropped packets by cause: full")), "{found:?}");
 }
 
+/// A unit of another quantity would be a false label.
+#[test]
+fn labels_of_axes_have_units_of_their_quantity() {
+    let place = place();
+    let place = place.path();
+    let with_delays = ["run", "voice.toml", "--quiet", "--out", "voice", "--set", "record.distributions=true"];
+    assert!(run(place, &with_delays).status.success());
+    for (words, expected) in [
+        (
+            &["--metric", "throughput", "--y-label", "Rate (ms)"][..],
+            "the label \"Rate (ms)\" has the unit ms; the axis",
+        ),
+        (
+            &["--metric", "throughput", "--x-label", "Time (Mb/s)"],
+            "the axis has one of the units s, ms, us, ns, min, h",
+        ),
+        (&["--metric", "queue", "--y-label", "Queue (ms)"], "figure \"queue\": the label \"Queue (ms)\""),
+        (&["--kind", "delay-cdf", "--x-label", "Delay (kB)"], "the label \"Delay (kB)\" has the unit kB"),
+    ] {
+        let message = error(place, &[&["plot", "voice"], words].concat());
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+    let drawn =
+        paths(place, &["plot", "voice", "--metric", "throughput", "--y-label", "Rate (measured)", "--format", "svg"]);
+    assert!(texts(&drawn[0]).iter().any(|text| text == "Rate (measured)"));
+}
+
 #[test]
 fn the_packets_of_a_record_are_drawn() {
     let place = place();

@@ -7,7 +7,7 @@ use headway_record::plot::{
 };
 use headway_record::{
     DROPS_FIGURE, EventTable, FIGURE_ENDINGS, Interval, PacketTable, SEQUENCE_FIGURE, SERIES_FIGURES, SeriesFigure,
-    SeriesTable, Summary, figure_names,
+    SeriesTable, Summary, check_label, figure_names,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -131,6 +131,7 @@ pub(crate) fn draw(records: Records<'_>, name: &str, time: Time, look: Look) -> 
         let distributions = distributions.collect::<PyResult<Vec<_>>>()?;
         let of = records.iter().zip(&distributions);
         let runs: Vec<_> = of.map(|((label, _), distributions)| RunDelays { label, distributions }).collect();
+        style.x_title.as_deref().map_or(Ok(()), |label| check_label(label, "s")).map_err(wrong)?;
         let draw = if name == "frames" { frame_chart } else { delay_chart };
         let chart = draw(&runs, XAxis::Numbers, false, style.x_title.as_deref());
         chart.map(|chart| chart.draw_styled(&style)).transpose().map_err(wrong)?

@@ -80,7 +80,7 @@ pub use meter::pages::PagesSummary;
 pub use meter::phases::{PHASE_STEP, Phase, PhaseMeter, PhaseSummary};
 pub use meter::send_queue::SendQueueSummary;
 pub use meter::sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
-pub use readable::{axis_title, quantity};
+pub use readable::{LabelError, axis_title, check_label, quantity};
 pub use summary::estimate::{Estimate, MIN_RUNS};
 pub use summary::table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};
 pub use summary::{Interval, Summary, SummaryError};

@@ -25,6 +25,37 @@ pub fn axis_title(title: &str, unit: Option<&str>, largest: f64, label: Option<&
     (if unit == "1" { title.to_owned() } else { format!("{title} ({unit})") }, scale)
 }
 
+/// A label of an axis whose unit is one of another quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the label \"{label}\" has the unit {found}; the axis has {allowed}")]
+pub struct LabelError {
+    label: String,
+    found: String,
+    allowed: String,
+}
+
+/// Checks that a user's label of an axis with values in `unit` does not end in a unit of another quantity, such as
+/// `Rate (ms)`. Any other text in parentheses is allowed.
+///
+/// # Errors
+/// It does.
+pub fn check_label(label: &str, unit: &str) -> Result<(), LabelError> {
+    let Some(found) = unit_of_label(label) else { return Ok(()) };
+    let all = || UNITS.iter().chain(&LABEL_UNITS);
+    let has_found = |(_, units): &&(&str, &[(&str, f64)])| units.iter().any(|(name, _)| *name == found);
+    if all().filter(has_found).all(|(of, _)| *of == unit) {
+        return Ok(());
+    }
+    let own: Vec<&str> =
+        all().filter(|(of, _)| *of == unit).flat_map(|(_, units)| units.iter()).map(|unit| unit.0).collect();
+    let allowed = match own.as_slice() {
+        [] if unit == "1" => "no unit".to_owned(),
+        [] => format!("the unit {unit}"),
+        own => format!("one of the units {}", own.join(", ")),
+    };
+    Err(LabelError { label: label.to_owned(), found, allowed })
+}
+
 /// Returns a value as text in the unit in which it has few digits, with at most six decimals: `2 Mb/s` for 2e6 in
 /// `bps`.
 #[must_use]
@@ -79,6 +110,32 @@ mod tests {
             .map(|(value, unit)| quantity(value, Some(unit)));
         assert_eq!(found, ["2 Mb/s", "40 ms", "1.5 kB", "20 packets", "0.05", "-500 ms"]);
         assert_eq!(quantity(100.0, None), "100");
+    }
+
+    #[test]
+    fn a_label_has_no_unit_of_another_quantity() {
+        for (label, unit) in [
+            ("Rate (Mb/s)", "bps"),
+            ("Rate (kB/s)", "bps"),
+            ("Rate (solid: video)", "bps"),
+            ("Rate", "bps"),
+            ("Time (min)", "s"),
+            ("Queue (packets)", "packets"),
+            ("Loss (%)", "1"),
+        ] {
+            assert_eq!(check_label(label, unit), Ok(()), "{label}");
+        }
+        let error = |label, unit| check_label(label, unit).unwrap_err().to_string();
+        assert_eq!(
+            error("Rate (ms)", "bps"),
+            "the label \"Rate (ms)\" has the unit ms; the axis has one of the units Gb/s, Mb/s, kb/s, b/s, GB/s, MB/s, \
+             kB/s, B/s, Kb/s"
+        );
+        assert_eq!(
+            error("Queue (ms)", "packets"),
+            "the label \"Queue (ms)\" has the unit ms; the axis has the unit packets"
+        );
+        assert_eq!(error("Loss (Mbit/s)", "1"), "the label \"Loss (Mbit/s)\" has the unit Mb/s; the axis has no unit");
     }
 
     /// Regression: the ticks under a label in Mb/s had another unit.

@@ -10,7 +10,7 @@ use super::frame::{
 use super::legend::Legend;
 use super::style::{LegendPlace, Style};
 use super::{Figure, PlotError, is_drawable, marks};
-use crate::{Interval, axis_title};
+use crate::{Interval, axis_title, check_label};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::collections::BTreeMap;
@@ -65,6 +65,9 @@ pub(super) fn figure(
     time: Option<Interval>,
     style: &Style,
 ) -> Result<Figure, PlotError> {
+    if let Some(label) = &style.x_title {
+        check_label(label, "s").map_err(|error| PlotError::Label { name: name.to_owned(), error })?;
+    }
     let (x_title, second) = axis_title("Time", Some("s"), 1.0, style.x_title.as_deref());
     for panel in &mut panels {
         panel.rename(style);

@@ -2,6 +2,7 @@
 
 use super::curves::Trace;
 use super::draw::{self, Between, Panel};
+use super::figure::y_axis_title;
 use super::style::Style;
 use super::{Figure, MAX_PANELS, PlotError, Points, RunLabels, SeriesLines};
 use crate::{DROPS_FIGURE, EventCause, EventKind, EventRow, EventTable, Interval, axis_title};
@@ -76,7 +77,8 @@ pub fn drop_lines(runs: &[RunEvents<'_>]) -> SeriesLines {
 /// for all flows of each of the first four runs with drops. Returns `None` without drops.
 ///
 /// # Errors
-/// [`PlotError::Draw`]; no input is known to cause it.
+/// [`PlotError::Label`] if a label of an axis has a unit of another quantity; [`PlotError::Draw`], which no input is known
+/// to cause.
 pub fn drops_figure(runs: &[RunEvents<'_>], style: &Style) -> Result<Option<Figure>, PlotError> {
     let by_flow = drops(runs, true);
     let mut shown = if by_flow.len() <= MAX_PANELS { by_flow } else { drops(runs, false) };
@@ -86,7 +88,7 @@ pub fn drops_figure(runs: &[RunEvents<'_>], style: &Style) -> Result<Option<Figu
     let count = shown.len();
     let only = if count == 1 { line(first) } else { String::new() };
     shown.truncate(MAX_PANELS);
-    let (y_title, scale) = axis_title("Dropped", Some("packets"), 0.0, style.y_title.as_deref());
+    let (y_title, scale) = y_axis_title(DROPS_FIGURE, "Dropped", Some("packets"), 0.0, style)?;
     let panel = |drops: &Drops<'_>| {
         let title = if count == 1 { String::new() } else { line(drops) };
         let lines = lines_of(&runs[drops.run], drops).into_iter();

@@ -48,6 +48,7 @@ use crate::FIGURE_ENDINGS;
 use crate::{Interval, SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
 use curves::{Curve, Grouping, Names, Trace};
 use draw::{Between, Panel};
+use figure::y_axis_title;
 use headway_units::Instant;
 use labels::Labels;
 use multiples::Member;
@@ -89,7 +90,7 @@ const MAX_PANELS: usize = 4;
 /// are several runs, and the flow if there are several flows. The common part of the runs' labels is in the title.
 ///
 /// # Errors
-/// [`PlotError::Draw`]; no input is known to cause it.
+/// The errors of [`series_figure`].
 pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError> {
     let figures = SERIES_FIGURES.iter().map(|figure| series_figure(figure, runs, style));
     figures.filter_map(Result::transpose).collect()
@@ -98,7 +99,8 @@ pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError
 /// Draws one of the [`SERIES_FIGURES`] of these runs; `None` if they have no samples of its metric.
 ///
 /// # Errors
-/// [`PlotError::Draw`]; no input is known to cause it.
+/// [`PlotError::Label`] if a label of an axis has a unit of another quantity; [`PlotError::Draw`], which no input is known
+/// to cause.
 pub fn series_figure(figure: &SeriesFigure, runs: &[Run<'_>], style: &Style) -> Result<Option<Figure>, PlotError> {
     let run_labels = RunLabels::of(runs);
     match figure.metrics {
@@ -304,7 +306,7 @@ fn flow_figure(
         let panel = run_labels.over_seeds.each[found.run].clone();
         Some(Member { curve: Curve::new(names, found.samples)?, panel, in_panel })
     };
-    let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
+    let (y_title, scale) = y_axis_title(figure.name, figure.y_title, figure.unit(), largest(&found), style)?;
     let is_delay = figure.metrics == [metric::ONE_WAY_DELAY];
     let between = if is_delay { Between::LineWithoutGaps } else { Between::Line };
     let panel = |(title, traces, grouping): (String, Vec<Trace>, Grouping)| {
@@ -344,6 +346,7 @@ fn queue_figure(
         .iter()
         .flat_map(Run::series)
         .any(|(link, metric, _)| metric == metric::RED_AVERAGE && links.iter().any(|(known, _)| *known == link));
+    let (y_title, scale) = y_axis_title(figure.name, figure.y_title, figure.unit(), 0.0, style)?;
     let panel = |link: &str| {
         let mut found = Vec::new();
         for (number, run) in runs.iter().enumerate() {
@@ -360,8 +363,7 @@ fn queue_figure(
         }
         let (traces, grouping) = curves::reduce(found);
         let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds, false).to_owned();
-        let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
-        Panel { title: link.to_owned(), y_title, scale, heading, traces, between: Between::Steps }
+        Panel { title: link.to_owned(), y_title: y_title.clone(), scale, heading, traces, between: Between::Steps }
     };
     let panels: Vec<Panel> = links.iter().map(|(link, _)| panel(link)).collect();
     if panels.is_empty() {

@@ -2,9 +2,10 @@
 
 use super::curves::{self, Curve, Names};
 use super::draw::{self, Between, Panel};
+use super::figure::y_axis_title;
 use super::style::Style;
 use super::{Figure, Found, MAX_PANELS, PlotError, RunLabels, is_drawable, largest};
-use crate::{SeriesFigure, axis_title, metric};
+use crate::{SeriesFigure, metric};
 use indexmap::{IndexMap, IndexSet};
 
 /// Draws a panel for each flow, or for the flows of one name (`ftp-1`, `ftp-2`, ...) if there are more than four. If
@@ -27,7 +28,7 @@ pub(super) fn figure(
     }
     let Some((first, _)) = titles.first() else { return Ok(None) };
     let only = if count == 1 { *first } else { "" };
-    let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(found), style.y_title.as_deref());
+    let (y_title, scale) = y_axis_title(figure.name, figure.y_title, figure.unit(), largest(found), style)?;
     // Runs and flows are in the order of the file, and the metrics of each in the order of the figure.
     let entities: IndexSet<&str> = found.iter().map(|found| found.entity).collect();
     let panel = |title: &str| {
