@@ -131,7 +131,8 @@ pub(crate) fn draw(records: Records<'_>, name: &str, time: Time, look: Look) -> 
         let distributions = distributions.collect::<PyResult<Vec<_>>>()?;
         let of = records.iter().zip(&distributions);
         let runs: Vec<_> = of.map(|((label, _), distributions)| RunDelays { label, distributions }).collect();
-        style.x_title.as_deref().map_or(Ok(()), |label| check_label(label, "s")).map_err(wrong)?;
+        let checked = style.x_title.as_deref().map_or(Ok(()), |label| check_label(label, "s"));
+        checked.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let draw = if name == "frames" { frame_chart } else { delay_chart };
         let chart = draw(&runs, XAxis::Numbers, false, style.x_title.as_deref());
         chart.map(|chart| chart.draw_styled(&style)).transpose().map_err(wrong)?
