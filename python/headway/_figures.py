@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _native
@@ -94,6 +96,9 @@ def look(style: Style) -> dict[str, object]:
         if size is not None:
             raise ValueError("give size or size_mm, not both")
         size = size_mm[0] * _PX_PER_MM, size_mm[1] * _PX_PER_MM
+    if size is not None and not all(200 <= round(side, 6) <= 4000 for side in size):
+        given = size_mm or size
+        raise ValueError(f"the size is {given[0]} x {given[1]}; expected px from 200 to 4000, or mm from 53 to 1058")
     return {
         "size": size,
         "font_size": style.get("font_size", 13.0),
@@ -103,6 +108,17 @@ def look(style: Style) -> dict[str, object]:
         "legend": style.get("legend", "outside"),
         "names": list(style.get("names", {}).items()),
     }
+
+
+def styled(drawn: _native.Figure, style: Style) -> Figure:
+    """Returns a drawn figure. Warns of names in its style that replace no label."""
+    # Lines that are no tags are text.
+    texts = [line for line in drawn.svg.splitlines() if not line.startswith("<")]
+    for label, text in style.get("names", {}).items():
+        escaped = escape(text, quote=False).replace('"', "&quot;").replace("'", "&apos;")
+        if not any(escaped in line for line in texts):
+            warnings.warn(f'names: no label is "{label}"', stacklevel=3)
+    return Figure._of(drawn)
 
 
 Time = tuple[float | None, float | None]
@@ -176,7 +192,11 @@ def plot(
     drawn = _native.draw(inner, figure, (start, end), look(style))
     if drawn is None:
         raise missing
-    return Figure._of(drawn)
+    if figure == "drops" and len(inner) > 1:
+        for label, record in inner:
+            if not _native.lines([(label, record)], figure, (start, end))[1]:
+                warnings.warn(f"{label}: no packet was dropped in this time", stacklevel=2)
+    return styled(drawn, style)
 
 
 def check_no_style(style: Style) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _native
 from ._algorithms import Algorithms
-from ._figures import Figure, look
+from ._figures import Figure, look, styled
 from ._names import unknown
 from ._table import Table, counted
 from ._workers import run as run_in_processes
@@ -134,7 +134,7 @@ class ResultTable:
             raise ValueError("a heat map needs two keys: set by")
         if ax is not None:
             return self._add_to(ax, over, number, by, log_x=log_x)
-        return Figure._of(self._inner.draw(number, over, by, kind, log_x, look(style)))
+        return styled(self._inner.draw(number, over, by, kind, log_x, look(style)), style)
 
     def _check_logarithmic(self, over: str | None) -> None:
         """Raises an exception if a logarithmic axis would omit values."""

@@ -382,3 +382,34 @@ def test_tables_are_pickled_and_shown(record):
     html = record.series._repr_html_()
     assert html.count("<tr>") == 11
     assert "more rows" in html
+
+
+def test_sizes_of_figures_have_bounds(record):
+    assert 'width="200"' in record.plot("throughput", size=(200, 4000)).svg
+    assert record.plot("throughput", size_mm=(88.9, 60)).svg
+    for size in ((100, 400), (800, 5000), (float("nan"), 400)):
+        with pytest.raises(ValueError, match="expected px from 200 to 4000, or mm from 53 to 1058"):
+            record.plot("throughput", size=size)
+    with pytest.raises(ValueError, match="the size is 40 x 60; expected px"):
+        record.plot("throughput", size_mm=(40, 60))
+
+
+def test_a_name_without_a_label_is_a_warning(record):
+    flow = record.summary["flows"][0]["name"]
+    assert "Tom &amp; &quot;Jerry&quot;" in record.plot("throughput", names={flow: 'Tom & "Jerry"'}).svg
+    with pytest.warns(UserWarning, match='names: no label is "nobody"'):
+        record.plot("throughput", names={"nobody": "somebody"})
+
+
+def test_a_record_without_drops_is_a_warning():
+    links = [Link(("a", "b"), rate="300kbps", delay="5ms", queue={"kind": "droptail", "limit": "5packets"})]
+    full = headway.Scenario(
+        duration="4s", links=links, flows=[Flow("ftp", "a", "b", transport="tcp-reno", source="ftp")]
+    )
+    empty = headway.Scenario(
+        duration="4s",
+        links=links,
+        flows=[Flow("cbr", "a", "b", transport="udp", source={"kind": "cbr", "rate": "50kbps", "size": "500B"})],
+    )
+    with pytest.warns(UserWarning, match="empty: no packet was dropped in this time"):
+        headway.plot({"full": full.run(), "empty": empty.run()}, "drops")
