@@ -365,6 +365,7 @@ fn plot_refuses_ignored_options_and_warns_of_omitted_points() {
     let mut json: serde_json::Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
     json["flows"][0]["one_way_delay_s"]["bins"][0][0] = 0.into();
     std::fs::write(&kept, json.to_string()).unwrap();
+    std::fs::remove_file(Path::new(&record).join("checksums.txt")).unwrap();
     let messages = draw(&["--log-x"]);
     assert!(messages.contains("a logarithmic axis cannot show a delay of 0"), "{messages}");
     assert_eq!(draw(&[]), "");
