@@ -7,7 +7,7 @@ use crate::key_range;
 use crate::kind_options::KindOptions;
 use crate::path::{Path, Step};
 use crate::problem::Problems;
-use crate::suggest::{REMOVED, choices, hint, quoted};
+use crate::suggest::{REMOVED, choices, hint, nearest, quoted};
 use crate::vocabulary::KindKeys;
 use headway_units::{Dialect, OptionError, SchemaRegistry};
 use serde::de::DeserializeOwned;
@@ -18,11 +18,13 @@ use std::ops::RangeBounds;
 pub(crate) struct Reader<'a> {
     pub(crate) root: &'a Value,
     pub(crate) problems: Problems,
+    /// Keys that an error about an unknown key proposed. They are not reported as missing, too.
+    proposed: Vec<Path>,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(root: &'a Value) -> Self {
-        Self { root, problems: Problems::default() }
+        Self { root, problems: Problems::default(), proposed: Vec::new() }
     }
 
     pub(crate) fn wrong(&mut self, path: &Path, message: impl ToString) {
@@ -31,7 +33,9 @@ impl<'a> Reader<'a> {
 
     /// Reports that the table at `path` lacks `key`.
     fn missing(&mut self, path: &Path, key: &str, example: &str) {
-        self.wrong(path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+        if !self.proposed.contains(&path.key(key)) {
+            self.wrong(path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+        }
     }
 
     /// Opens a table and reports the keys that are not `known`.
@@ -65,7 +69,11 @@ impl<'a> Reader<'a> {
             }
             let hint = match place(key, known) {
                 Some(place) => format!("; it {place}"),
-                None => hint(key, known.keys().map(String::as_str)),
+                None => {
+                    let known = known.keys().map(String::as_str);
+                    self.proposed.extend(nearest(key, known.clone()).map(|near| path.key(near)));
+                    hint(key, known)
+                }
             };
             let Some(kind) = kind.filter(|_| !entry.is_overridden()) else {
                 self.problems.key(self.root, path, key, format!("unknown key \"{}\"{hint}", quoted(key)));

@@ -27,7 +27,8 @@ fn misspelled_words_are_errors_with_a_suggestion() {
             r#"flow[0].transport.kind: unknown transport "tcp-newrno"; did you mean "tcp-newreno"?"#,
         ),
         ("\"ftp\" }", "\"fpt\" }", r#"flow[0].source.kind: unknown source "fpt"; did you mean "ftp"?"#),
-        ("duration", "duraton", r#"small.toml: the key "duration" is missing; write it like duration = "50s""#),
+        ("duration", "duraton", r#"unknown key "duraton"; did you mean "duration"?"#),
+        ("duration", "length", r#"small.toml: the key "duration" is missing; write it like duration = "50s""#),
         ("to = \"b\"", "to = \"bb\"", r#"small.toml:13:6: flow[0].to: unknown node "bb"; did you mean "b"?"#),
         ("to = \"b\"", "to = \"server\"", r#"flow[0].to: unknown node "server"; known are a, b"#),
         ("window", "windw", r#"flow[0].transport: unknown key "windw"; did you mean "window"?"#),
@@ -37,6 +38,15 @@ fn misspelled_words_are_errors_with_a_suggestion() {
     ] {
         let error = changed(from, to).unwrap_err();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+}
+
+/// One mistake is one error: the proposed key is not reported as missing, too.
+#[test]
+fn a_misspelled_key_is_not_also_missing() {
+    for (from, to) in [("duration", "duraton"), ("delay", "dealy"), ("between", "betwen"), ("transport", "tansport")] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains("did you mean") && !error.contains("is missing"), "{error}");
     }
 }
 
