@@ -119,7 +119,7 @@ fn findings_text(findings: &[Finding]) -> String {
     match findings.len().saturating_sub(MAX_FINDINGS) {
         _ if findings.is_empty() => {}
         0 => lines.push('\n'),
-        more => lines.push_str(&format!("{more} more findings: see headway view\n\n")),
+        more => lines.push_str(&format!("{}: see headway view\n\n", counted(more as u64, "more finding"))),
     }
     lines
 }

@@ -200,6 +200,16 @@ fn the_flow_with_the_most_drops_is_named_with_its_part() {
     assert_eq!(text([4, 3, 3]), begins("10 packets", "1.0 %") + ", the largest part (40 %) of one");
 }
 
+/// RED drops packets for the same cause while its average is too long, also if the queue has room.
+#[test]
+fn drops_of_red_are_not_called_an_overflow() {
+    let mut record = Record::new(&[]);
+    record.summary.links[0].dropped_packets = dropped(DropCause::QueueFull, 2);
+    record.summary.links[0].mean_red_average = Some(5.0);
+    let text = record.texts().remove(0).1;
+    assert!(text.starts_with("the queue of a->b was full, or its average too long (RED): it dropped 2 packets"), "{text}");
+}
+
 /// Events at both ends of the measured interval count; others do not. The finding spans the events that count.
 #[test]
 fn events_in_the_measured_interval_count() {

@@ -176,7 +176,7 @@ fn packets_discarded_by_a_send_queue_are_found() {
     assert!(b.text.contains("packets past their deadline were late by"), "{b:?}");
     let frames = &summary.flows[0].frames[&MediaKind::VideoB];
     let whole =
-        format!("of {} frames of video-b of call {} arrived", frames.written_frames, frames.on_time_frames.unwrap());
+        format!("call: only {} of {} frames of video-b arrived", frames.on_time_frames.unwrap(), frames.written_frames);
     assert_eq!(only(&found, &whole).severity, Severity::Problem);
 }
 

@@ -57,6 +57,10 @@ fn of(
     let name = &link.name;
     let packets = count(packets, "packet");
     let what = match cause {
+        // RED also drops packets for this cause while its average is too long.
+        DropCause::QueueFull if link.mean_red_average.is_some() => {
+            format!("the queue of {name} was full, or its average too long (RED): it dropped {packets}")
+        }
         DropCause::QueueFull => format!("the queue of {name} overflowed: it dropped {packets}"),
         DropCause::Early => format!("the queue of {name} dropped {packets} early"),
         DropCause::Channel => format!("the channel of {name} lost {packets}"),

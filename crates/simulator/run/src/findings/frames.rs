@@ -25,9 +25,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                     severity: Severity::Problem,
                     subject: flow.name.clone(),
                     text: format!(
-                        "of {} of {kind} of {} {in_time} {arrived}",
-                        count(frames.written_frames, "frame"),
-                        flow.name
+                        "{}: only {in_time} of {} of {kind} {arrived}",
+                        flow.name,
+                        count(frames.written_frames, "frame")
                     ),
                 };
                 found.push((*kind, missing, finding));
