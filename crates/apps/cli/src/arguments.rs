@@ -31,6 +31,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a scenario and write its record to a folder.
+    #[command(alias = "simulate")]
     Run(RunOptions),
     /// Run a scenario with many seeds and parameter values; print a table of means with confidence intervals over the
     /// seeds, and write a dataset.

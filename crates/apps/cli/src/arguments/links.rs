@@ -18,7 +18,7 @@ pub(crate) struct LinkOptions {
     pub(crate) link: Option<String>,
     /// Rate of the link in each direction, such as 2Mbps [default: that of the scenario's link, or 8Gbps if neither
     /// --scenario nor --capacity is set].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    #[arg(long, alias = "bandwidth", value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<String>,
     /// Mahimahi trace of the link's capacity in each direction, instead of a rate. Each line is a time in ms at which
     /// 1504 bytes may be sent.

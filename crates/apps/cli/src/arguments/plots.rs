@@ -213,6 +213,7 @@ pub(crate) enum PlotKind {
     Series,
     /// Cumulative distribution of the one-way delays of received packets; needs records with `[record] distributions =
     /// true`.
+    #[value(alias = "cdf")]
     DelayCdf,
     /// Share of the media frames that arrive completely within a time after the sender wrote them, as a curve over that
     /// time; needs records with `[record] distributions = true`.

@@ -137,6 +137,9 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
     let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
         Some(Some(both)) => both,
         None if text.parse::<Ipv6Addr>().is_ok() => return Err(bare()),
+        _ if text.parse::<u16>().is_ok() => {
+            return Err(wrong(format!("is only a port; write HOST:PORT, such as 127.0.0.1:{text}")));
+        }
         Some(None) | None => text
             .rsplit_once(':')
             .filter(|(host, _)| !host.starts_with('['))

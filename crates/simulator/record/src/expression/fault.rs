@@ -1,6 +1,7 @@
 //! Errors of expressions.
 
 use super::function::Function;
+use super::keys::keys_of;
 
 /// Maximum depth of nested brackets and signs.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -56,7 +57,7 @@ pub enum ExpressionFault {
     #[error("there is no {list} \"{name}\"{}", available(known))]
     UnknownName { list: String, name: String, known: Vec<String> },
     /// No record has a key of this name.
-    #[error("there is no \"{key}\"; there are {}", known.join(", "))]
+    #[error("there is no \"{key}\"; {}here are {}", similar(key, known), known.join(", "))]
     UnknownKey { key: String, known: &'static [&'static str] },
     /// The record has no key `key` within the path `within`.
     #[error("there is no \"{key}\"{}{}", location(within), available(known))]
@@ -69,6 +70,15 @@ pub enum ExpressionFault {
 
 fn position(rest: &str) -> String {
     if rest.is_empty() { "at its end".to_owned() } else { format!("before \"{}\"", quoted(rest)) }
+}
+
+/// Proposes the first known key that contains `key`, such as `one_way_delay_s` for `delay`. At the top of a record,
+/// `key` may be meant as a key of a flow.
+fn similar(key: &str, known: &[&str]) -> String {
+    let within = |keys: &[&str]| keys.iter().find(|known| known.contains(key)).map(ToString::to_string);
+    let of_flow = || within(keys_of(Some("flow"))).filter(|_| known == keys_of(None));
+    let near = within(known).or_else(|| of_flow().map(|near| format!("flow[NAME].{near}")));
+    near.map_or_else(|| "t".to_owned(), |near| format!("did you mean {near}? T"))
 }
 
 fn location(keys: &[String]) -> String {
