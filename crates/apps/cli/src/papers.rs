@@ -30,7 +30,8 @@ use std::sync::Arc;
 
 pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
     match command {
-        PapersCommand::List => list(),
+        PapersCommand::List { id: None } => list(),
+        PapersCommand::List { id: Some(id) } => describe(&Read::find(id)?),
         PapersCommand::Run { id, options } => run(&Read::find(id)?, options),
         PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
         PapersCommand::Show { id, name, results } => report::show(id, name.as_deref(), results.as_deref()),
@@ -39,29 +40,41 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
     }
 }
 
+/// Prints one line for each built-in paper.
 fn list() -> Result<(), Failure> {
     for paper in PAPERS {
         let Read { claims, .. } = Read::new(paper)?;
-        let of = |class: Class| claims.claims.iter().filter(|claim| claim.class == class).count();
-        let default = claims.cells.iter().filter(|cell| cell.belongs_to(Profile::Default)).count();
         output::text(&format!(
-            "{}: \"{}\", {}\n{}\n{}: {} derivable, {} that need an assumption, {} contradictory.\n{}, and {} more \
-             with --full.\n{} inferred:",
+            "{:<14} {:>3} claims  {}, {}",
             paper.id,
+            claims.claims.len(),
             claims.title,
-            claims.source,
-            claims.about,
-            counted(claims.claims.len() as u64, "claim"),
-            of(Class::Derivable),
-            of(Class::NeedsAssumption),
-            of(Class::Contradictory),
-            counted(default as u64, "cell"),
-            claims.cells.len() - default,
-            parameters_are(claims.inferred.len()),
+            claims.source
         ))?;
-        for Inferred { parameter, value, why } in &claims.inferred {
-            output::text(&format!("- {parameter}: {value} ({why})"))?;
-        }
+    }
+    output::text("\nheadway papers list PAPER lists the parameters that a paper does not state, headway papers show PAPER its figures.")
+}
+
+/// Prints the claims by class and the inferred parameters of a paper.
+fn describe(Read { name, claims, .. }: &Read) -> Result<(), Failure> {
+    let of = |class: Class| claims.claims.iter().filter(|claim| claim.class == class).count();
+    let default = claims.cells.iter().filter(|cell| cell.belongs_to(Profile::Default)).count();
+    output::text(&format!(
+        "{name}: \"{}\", {}\n{}\n{}: {} derivable, {} that need an assumption, {} contradictory.\n{}, and {} more with \
+         --full.\n{} inferred:",
+        claims.title,
+        claims.source,
+        claims.about,
+        counted(claims.claims.len() as u64, "claim"),
+        of(Class::Derivable),
+        of(Class::NeedsAssumption),
+        of(Class::Contradictory),
+        counted(default as u64, "cell"),
+        claims.cells.len() - default,
+        parameters_are(claims.inferred.len()),
+    ))?;
+    for Inferred { parameter, value, why } in &claims.inferred {
+        output::text(&format!("- {parameter}: {value} ({why})"))?;
     }
     Ok(())
 }

@@ -7,9 +7,12 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PapersCommand {
-    /// List the built-in papers: the number of claims of each by class, and the parameters that the paper does not
-    /// state, with the values that Headway uses.
-    List,
+    /// List the built-in papers, or describe one: its claims by class, and the parameters that it does not state, with
+    /// the values that Headway uses.
+    List {
+        /// Name of a built-in paper, or folder of another paper [default: one line for each built-in paper].
+        id: Option<String>,
+    },
     /// Run the experiments of a paper. Write its tables and figures with the numbers of the paper, ns-2 and Headway.
     Run {
         /// Name of a built-in paper, or folder of another paper.
