@@ -13,6 +13,13 @@ for kind in delay-cdf frames; do
     "$headway" plot out/demo-delays --kind "$kind" --format svg > /dev/null
     cp "out/demo-delays/$kind.svg" "docs/src/pictures/demo-$kind.svg"
 done
+# The how-to guide to distributions.
+for queue in droptail fq-codel; do
+    "$headway" run scenarios/demo.toml --set record.distributions=true --set "link[bottleneck].queue={ kind = \"$queue\" }" \
+        --out "out/queues/$queue" --quiet > /dev/null
+done
+"$headway" plot out/queues/droptail out/queues/fq-codel --kind delay-cdf --format svg --out out/delay-of-queues > /dev/null
+cp out/delay-of-queues/delay-cdf.svg docs/src/pictures/delay-of-queues.svg
 # The video's delay over $rates and the queue: NAME, UNIT in the title, and what the sweep draws.
 study() {
     name=$1
