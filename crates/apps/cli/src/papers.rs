@@ -52,7 +52,9 @@ fn list() -> Result<(), Failure> {
             claims.source
         ))?;
     }
-    output::text("\nheadway papers list PAPER lists the parameters that a paper does not state, headway papers show PAPER its figures.")
+    output::text(
+        "\nheadway papers list PAPER lists the parameters that a paper does not state, headway papers show PAPER its figures.",
+    )
 }
 
 /// Prints the claims by class and the inferred parameters of a paper.

@@ -22,11 +22,11 @@ fn rfc8867_each_band_is_met_or_explained() {
     let folder = tempfile::tempdir().unwrap();
     let results: Value = serde_json::from_str(&shows(folder.path(), &["rfc8867", "--seeds", "3", "--json"])).unwrap();
     let cases = results["cases"].as_array().unwrap();
-    assert_eq!(cases.len(), 25);
+    assert_eq!(cases.len(), 27);
     let mut unexplained = Vec::new();
     for case in cases {
         let controllers = case["controllers"].as_array().unwrap();
-        assert_eq!(controllers.len(), 8, "{}", case["name"]);
+        assert_eq!(controllers.len(), 9, "{}", case["name"]);
         for controller in controllers {
             let bands = controller["bands"].as_array().unwrap();
             assert_eq!(bands.is_empty(), controller["reference"] == true);
@@ -40,7 +40,7 @@ fn rfc8867_each_band_is_met_or_explained() {
     }
     assert!(unexplained.is_empty(), "{}", unexplained.join("\n"));
     let page = std::fs::read_to_string(folder.path().join("out/rfc8867/index.html")).unwrap();
-    assert_eq!(page.matches("<svg").count(), 25 * 8, "a figure for each case and controller");
+    assert_eq!(page.matches("<svg").count(), 27 * 9, "a figure for each case and controller");
     assert!(!page.contains("<script") && !page.contains("http-equiv"));
 }
 
