@@ -207,7 +207,10 @@ fn drops_of_red_are_not_called_an_overflow() {
     record.summary.links[0].dropped_packets = dropped(DropCause::QueueFull, 2);
     record.summary.links[0].mean_red_average = Some(5.0);
     let text = record.texts().remove(0).1;
-    assert!(text.starts_with("the queue of a->b was full, or its average too long (RED): it dropped 2 packets"), "{text}");
+    assert!(
+        text.starts_with("the queue of a->b was full, or its average too long (RED): it dropped 2 packets"),
+        "{text}"
+    );
 }
 
 /// Events at both ends of the measured interval count; others do not. The finding spans the events that count.

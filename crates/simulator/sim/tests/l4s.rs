@@ -61,6 +61,39 @@ fn prague_and_cubic_share_dualpi2_by_its_equation() {
     }
 }
 
+/// RFC 9331 section 4.3: behind a queue with classic ECN, a Prague sender with the fallback leaves a CUBIC flow about
+/// its share. Without the fallback it has most of the rate.
+#[test]
+fn prague_with_the_fallback_shares_a_classic_queue() {
+    let rates = |queue: &str, fallback: bool| {
+        let bottleneck = format!("rate = \"40Mbps\"\ndelay = \"12ms\"\nqueue = {queue}");
+        let parts = [
+            link("bottleneck", ["west", "east"], &bottleneck),
+            flow(
+                "prague",
+                ["west", "east"],
+                &format!("{{ kind = \"tcp-prague\", classic_ecn_fallback = {fallback} }}"),
+            ),
+            flow("cubic", ["west", "east"], "{ kind = \"tcp-cubic\", ecn = true }"),
+        ];
+        let flows = summary("duration = \"60s\"\nmeasure_from = \"20s\"", &parts).flows;
+        [flows[0].goodput_bps / 1e6, flows[1].goodput_bps / 1e6]
+    };
+    for queue in [
+        "{ kind = \"codel\", ecn = true }",
+        "{ kind = \"pie\", ecn = true }",
+        "{ kind = \"red\", ecn = true, limit = \"300packets\", min_threshold = \"40packets\", max_threshold = \"120packets\" }",
+    ] {
+        let ([prague, cubic], [greedy, starved]) = (rates(queue, true), rates(queue, false));
+        println!("{queue}: {prague:.1} and {cubic:.1} Mb/s, without the fallback {greedy:.1} and {starved:.1} Mb/s");
+        assert!(prague < 2.0 * cubic && cubic < 2.0 * prague, "{queue}: {prague} and {cubic}");
+        assert!(greedy > 3.0 * starved, "{queue}: {greedy} and {starved}");
+    }
+    // An L4S queue is not taken for a classic one.
+    let queue = "{ kind = \"dualpi2\" }";
+    assert_eq!(rates(queue, true), rates(queue, false));
+}
+
 /// Below the virtual round trip of 25 ms, the rate is independent of the round trip after 500 rounds. With 50 ms, the
 /// rate is about half of it.
 #[test]

@@ -34,6 +34,7 @@ pub use counters::Counters;
 pub use kinds::bbr::{BbrOptions, BbrVersion};
 pub use kinds::cubic::CubicOptions;
 pub use kinds::dctcp::DctcpOptions;
+pub use kinds::prague::PragueOptions;
 pub use kinds::vegas::{VegasOptions, VegasRules};
 pub use kinds::westwood::{BandwidthFilter, WestwoodOptions};
 pub use kinds::{OwnOptions, Sender, TcpOptions};

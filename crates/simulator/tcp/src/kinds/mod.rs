@@ -5,6 +5,7 @@ pub(crate) mod arizona;
 pub(crate) mod bandwidth;
 pub(crate) mod bbr;
 pub(crate) mod bic;
+pub(crate) mod classic_queue;
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
 pub(crate) mod fack;
@@ -144,7 +145,7 @@ kinds! {
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas) [reno, sack, vegas],
     "tcp-jtcp"     => Jtcp(NewReno, Jtcp) [reno, newreno],
     "tcp-dctcp"    => Dctcp(Sack, Dctcp) [reno, sack, dctcp],
-    "tcp-prague"   => Prague(Sack, Prague) [reno, sack],
+    "tcp-prague"   => Prague(Sack, Prague) [reno, sack, prague],
     "tcp-veno"     => Veno(Sack, Veno) [reno, sack],
     "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
     "tcp-bbr"      => Bbr(RackTlp, Bbr) [sack, bbr],
@@ -159,6 +160,8 @@ own_options! {
     westwood: westwood::WestwoodOptions,
     /// Options of `tcp-dctcp`.
     dctcp: dctcp::DctcpOptions,
+    /// Options of `tcp-prague`.
+    prague: prague::PragueOptions,
     /// Options of `tcp-bbr`.
     bbr: bbr::BbrOptions,
 }

@@ -12,13 +12,16 @@
 //! ```
 //! w has 20 fractional bits, alpha 20 bits scaled by 16, both in integers as in the module. All packets are ECT(1),
 //! also retransmissions (section 4.1). Marks are counted by accurate ECN (section 4.2, RFC 9768). If the path changes
-//! the ECN field, the sender is Reno without ECN from then on.
+//! the ECN field, the sender is Reno without ECN from then on. With `classic_ecn_fallback` it is Reno with ECN while the
+//! queue is judged to have classic ECN (section 4.3).
 //!
 //! Departures: w has the same minimum as cwnd, two segments; the module lets w fall below, and recovers as late. w is
 //! not restored when a loss was spurious. Slow start is paced by SRTT / cwnd, where the module uses half of it.
 
 use crate::growth::{Acked, Growth, Step, Window};
+use crate::keys::options;
 use crate::kinds::aimd::Aimd;
+use crate::kinds::classic_queue::ClassicQueue;
 use crate::options::{EcnEcho, HalvedWindow, Halving, Rules};
 use crate::segment::{EcnCounts, Segment};
 use crate::state::Cut;
@@ -39,12 +42,22 @@ const LONGEST_SCALED: Duration = Duration::from_millis(100);
 /// Rounds after slow start from which on the sender is independent of its round trip.
 const ROUNDS_TO_INDEPENDENCE: u32 = 500;
 
+options! {
+    /// Options of `tcp-prague`.
+    PragueOptions {
+        /// Whether the sender is Reno with ECN while it judges that a queue marks as classic ECN (RFC 3168), without
+        /// distinguishing ECT(1).
+        Usual classic_ecn_fallback: bool = false;
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
     slow_start: Step,
-    /// Response without ECN.
+    /// Response without ECN, and behind a classic queue.
     reno: Aimd,
     ecn_failed: bool,
+    classic: Option<Box<ClassicQueue>>,
     most: u64,
     /// w; at most cwnd until it is next used.
     window: u64,
@@ -114,15 +127,29 @@ impl Prague {
         }
     }
 
+    fn is_reno(&self) -> bool {
+        self.ecn_failed || self.classic.as_ref().is_some_and(|classic| classic.is_classic())
+    }
+
     /// Ends the round if all segments sent at its start are acknowledged, and in independence T has passed.
     fn end_round(&mut self, acked: Acked) {
         self.srtt = acked.srtt;
+        if let (Some(classic), Some(rtt)) = (&mut self.classic, acked.rtt) {
+            classic.on_sample(acked.now, rtt, self.marked > 0);
+        }
         if acked.una < self.round_end || self.is_independent() && acked.now.since(self.alpha_updated) < TARGET {
             return;
         }
         if self.is_marked {
             self.upscaled_alpha = updated(self.upscaled_alpha, self.round_marked, self.round_packets);
             self.alpha_updated = acked.now;
+        }
+        if let Some(classic) = &mut self.classic {
+            classic.end_round(acked.srtt.as_secs_f64() / (acked.max - acked.una).max(1) as f64);
+            // cwnd of a Reno sender becomes w when the fallback ends.
+            if classic.is_classic() {
+                (self.window, self.limited) = (u64::MAX, true);
+            }
         }
         (self.round_packets, self.round_marked, self.round_end) = (0, 0, acked.max);
         if !self.in_slow_start {
@@ -151,7 +178,7 @@ impl Prague {
 }
 
 impl Growth for Prague {
-    type Options = ();
+    type Options = PragueOptions;
 
     const GROWS_WHEN_MARKED: bool = true;
     const GROWS_WHEN_PACED: bool = true;
@@ -181,11 +208,12 @@ impl Growth for Prague {
         Ok(())
     }
 
-    fn new(rules: &Rules, _options: &Self::Options) -> Self {
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
         Self {
             slow_start: Step::new(rules),
             reno: Aimd::new(rules, &()),
             ecn_failed: false,
+            classic: options.classic_ecn_fallback.then(Box::default),
             most: rules.window_segments(),
             window: u64::MAX,
             limited: true,
@@ -208,7 +236,7 @@ impl Growth for Prague {
     }
 
     fn counted(&mut self, window: &mut Window, now: Instant, _numbers: (u64, u64), _ack: &Segment, new: EcnCounts) {
-        if !self.ecn_failed && !self.limited && !self.recovering {
+        if !self.is_reno() && !self.limited && !self.recovering {
             self.step(window);
         }
         self.now = now;
@@ -223,8 +251,9 @@ impl Growth for Prague {
     }
 
     fn grow(&mut self, window: &mut Window, acked: Acked) {
-        if self.ecn_failed {
+        if self.is_reno() {
             self.reno.grow(window, acked);
+            self.hold(acked);
             return;
         }
         self.follow(window.cwnd);
@@ -247,8 +276,8 @@ impl Growth for Prague {
     }
 
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
-        self.by_marks = cut == Cut::Ecn && !self.ecn_failed;
-        if self.ecn_failed {
+        self.by_marks = cut == Cut::Ecn && !self.is_reno();
+        if self.is_reno() {
             return self.reno.decrease(cut, cwnd, base);
         }
         self.follow(cwnd);
