@@ -2,9 +2,9 @@
 
 use crate::application::Application;
 use headway_dccp::ConnectionOptions;
-use headway_media::{Backlog, Framing};
-use headway_net::{Clock, Dtls, DtlsVersions, Options, Secure, SecureError, Trust};
-use headway_scenario::{Flow, FlowDscp, Link, Links, Scenario, Transport};
+use headway_media::{Backlog, Framing, UdpOptions};
+use headway_net::{Clock, Dtls, DtlsVersions, EncoderOptions, Options, Secure, SecureError, Trust};
+use headway_scenario::{Controlled, Flow, FlowDscp, Link, Links, Scenario, Transport};
 use headway_sim::{FlowClocks, FlowStart, SetupError, dccp_cut};
 use headway_units::Bytes;
 
@@ -46,7 +46,9 @@ pub(crate) fn link(scenario: &Scenario) -> Result<[Link; 2], SetupFailure> {
         return Err(unsupported(&format!("there are {} nodes; expected the two ends of a link", scenario.nodes.len())));
     }
     if scenario.flows.is_empty() {
-        return Err(SetupFailure::Unsupported("there is no flow: write one [[flow]] with `dccp` or `udp`".to_owned()));
+        return Err(SetupFailure::Unsupported(
+            "there is no flow: write one [[flow]] with `dccp`, a rate controller or `udp`".to_owned(),
+        ));
     }
     if scenario.flows.len() > MAX_FLOWS {
         return Err(unsupported(&format!("there are {} flows: at most {MAX_FLOWS} run at once", scenario.flows.len())));
@@ -84,8 +86,17 @@ pub(crate) fn flow_setup(scenario: &Scenario, flow: &Flow, link: &Link, dtls: bo
             let (endpoints, dtls_overhead) = endpoints(flow, &options.carrier.connection, flow_start.clocks, dtls)?;
             (dccp_cut(&options.carrier.connection), IP_HEADER - dtls_overhead as i32, Some(Box::new(endpoints)))
         }
-        Transport::Tcp(_) | Transport::Agent(_) | Transport::External(_) => {
-            return Err(unsupported("its transport is neither `dccp` nor `udp`".to_owned()));
+        // The same controller over DCCP.
+        Transport::Agent(Controlled { carrier, controller }) => {
+            let options = Options::insecure().with_controller_options(controller.clone());
+            let mut connection = options.map_err(|error| unsupported(error.to_string()))?.connection;
+            connection.ecn = carrier.ecn;
+            let (endpoints, dtls_overhead) = endpoints(flow, &connection, flow_start.clocks, dtls)?;
+            let cut = UdpOptions { datagram: carrier.datagram, header: carrier.header };
+            (cut, IP_HEADER - dtls_overhead as i32, Some(Box::new(endpoints)))
+        }
+        Transport::Tcp(_) | Transport::External(_) => {
+            return Err(unsupported("its transport is `kernel-tcp`, a program or a simulated TCP".to_owned()));
         }
     };
     let FlowStart { start, clocks, source } = flow_start;
@@ -113,6 +124,8 @@ fn endpoints(
         // The MTU of the scenario does not include DTLS.
         options.connection.mtu = Bytes::new(connection.mtu.count() + dtls_overhead as u64);
         options.queue = (*flow.send_queue).clone();
+        // As in the simulator, the source follows the controller's target rate itself.
+        options.encoder = EncoderOptions { headroom: 0.0, dead_band: 0.0, growth: 100.0, ..EncoderOptions::default() };
         options.unread = 1 << 16;
         if let Some(clocks) = clocks {
             options.clock = Clock::new().with_model(clocks[end]);

@@ -95,6 +95,20 @@ fn flows_between_sockets_have_a_record() {
     }
 }
 
+/// The controllers that the simulator runs without DCCP are carried by DCCP between sockets, and an encoder follows them.
+#[test]
+fn controllers_of_bare_agents_run_over_dccp() {
+    for kind in ["scream2", "nada", "gcc", "prague"] {
+        let file = format!("{}/../../../validation/parity/scenarios/{kind}.toml", env!("CARGO_MANIFEST_DIR"));
+        let folder = written(&std::fs::read_to_string(file).unwrap());
+        let overrides = ["duration=3s", "measure_from=1s"].map(str::to_owned).into();
+        live(&Options { overrides, ..options(folder.path(), false) }).unwrap();
+        let flow = json(&folder.path().join("real"), "summary.json")["flows"][0].clone();
+        assert_eq!((&flow["kind"], &flow["connection_failure"]), (&kind.into(), &Value::Null));
+        assert!(flow["received_packets"].as_u64().unwrap() > 10, "{flow}");
+    }
+}
+
 /// Scenarios that need more than sockets of one machine are errors without a record.
 #[test]
 fn unsupported_scenarios_are_errors() {
@@ -104,8 +118,10 @@ fn unsupported_scenarios_are_errors() {
         (SCENARIO.to_owned() + "[vary]\nseed = [1, 2]\n", "[vary] makes 2 runs"),
         (SCENARIO.replace("name = \"bare\"", "name = \"bare\"\ncount = 63"), "there are 65 flows"),
         (
-            SCENARIO.replace("kind = \"dccp\", ccid = 2", "kind = \"tfrc\""),
-            "flow \"data\": its transport is neither `dccp` nor `udp`",
+            SCENARIO
+                .replace("kind = \"udp\"", "kind = \"tcp-newreno\"")
+                .replace("\"3B\", lifetime = \"500ms\"", "\"3B\""),
+            "flow \"bare\": its transport is `kernel-tcp`, a program or a simulated TCP",
         ),
         (SCENARIO.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""), "expected from \"a\" to \"b\""),
         (
