@@ -99,7 +99,6 @@ fn a_file_arrives_unchanged() {
         let path = |name: &str| folder.path().join(name).display().to_string();
         std::fs::write(path("file"), bytes(100_001)).unwrap();
         let output = path("received");
-        std::fs::write(&output, bytes(200_000)).unwrap();
         let receiver = Receiver::new(&[&["--once", "--out", &output], security].concat());
         let sent = last(&succeeded(&receiver.sender(&["--file", &path("file")]).output().unwrap()));
         let (status, lines, messages) = receiver.end(None);
@@ -111,17 +110,6 @@ fn a_file_arrives_unchanged() {
         assert_eq!((&sent["kind"], &sent["lost_packets"]["channel"]), (&"tfrc-filtered".into(), &0.into()));
         assert_eq!(sent["send_queue"]["data"]["written_packets"], sent["sent_packets"]);
     }
-}
-
-/// A receiver that is started again by mistake does not delete the recording.
-#[test]
-fn an_output_file_keeps_its_contents_until_the_first_datagram() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("received").display().to_string();
-    std::fs::write(&output, bytes(1000)).unwrap();
-    let receiver = Receiver::new(&["--out", &output]);
-    let (status, ..) = receiver.end(Some("-TERM"));
-    assert_eq!((status, std::fs::read(output).unwrap()), (Some(0), bytes(1000)));
 }
 
 /// JSON lines are on standard error if standard output carries datagrams.

@@ -14,15 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Output that all connections share.
 pub(super) enum Sink {
     Nothing,
-    File { path: PathBuf, file: Mutex<OutputFile>, framing: Framing },
+    File { path: PathBuf, file: Mutex<File>, framing: Framing },
     Stdout { framing: Framing },
     Udp(SocketAddr),
-}
-
-/// A file that keeps its earlier contents until the first datagram.
-pub(super) struct OutputFile {
-    file: File,
-    has_earlier_contents: bool,
 }
 
 /// Output of one connection.
@@ -45,14 +39,22 @@ impl Sink {
                 Self::Stdout { framing }
             }
             (Some(path), _) => {
+                // The file keeps its contents until `truncate`, in case the port cannot be opened.
                 let file = File::options().write(true).create(true).truncate(false).open(path);
                 let file = file.map_err(Failure::file("write", path))?;
-                let has_earlier_contents = file.metadata().is_ok_and(|about| about.is_file());
-                Self::File { path: path.clone(), file: Mutex::new(OutputFile { file, has_earlier_contents }), framing }
+                Self::File { path: path.clone(), file: Mutex::new(file), framing }
             }
             (None, Some(to)) => Self::Udp(destination(to)?),
             (None, None) => Self::Nothing,
         })
+    }
+
+    /// Truncates the output file.
+    pub(super) fn truncate(&self) -> Result<(), Failure> {
+        let Self::File { path, file, .. } = self else { return Ok(()) };
+        let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let truncated = file.metadata().and_then(|about| if about.is_file() { file.set_len(0) } else { Ok(()) });
+        truncated.map_err(Failure::file("write", path))
     }
 
     /// Returns whether datagrams are written or forwarded, instead of only counted.
@@ -111,15 +113,6 @@ pub(super) fn socket_towards(to: SocketAddr) -> Result<UdpSocket, Failure> {
     UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|error| Failure::Sockets(format!("cannot send to {to}: {error}")))
 }
 
-impl OutputFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if std::mem::take(&mut self.has_earlier_contents) {
-            self.file.set_len(0)?;
-        }
-        self.file.write_all(bytes)
-    }
-}
-
 impl Outlet {
     /// Writes a datagram. Returns false if the system refused it, which is possible for UDP only.
     pub(super) fn write(&mut self, datagram: &[u8]) -> Result<bool, Failure> {
@@ -127,7 +120,7 @@ impl Outlet {
             Sink::Nothing => {}
             Sink::File { path, file, framing } => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                file.write(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))?;
+                file.write_all(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))?;
             }
             Sink::Stdout { framing } => {
                 let mut out = io::stdout().lock();
