@@ -1031,12 +1031,26 @@ fn forwarding_to_a_closed_port_fails() {
 }
 
 #[test]
-fn an_output_file_is_kept_if_listening_fails() {
+fn an_output_file_is_kept_until_data_arrives() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("film.ts");
-    std::fs::write(&file, "film").unwrap();
+    let path = file.to_str().unwrap();
+    std::fs::write(&file, "an earlier film").unwrap();
     // No interface has this address (RFC 5737).
-    let output = headway(&["recv", "192.0.2.1:5004", "--out", file.to_str().unwrap()]).output().unwrap();
+    let output = headway(&["recv", "192.0.2.1:5004", "--out", path]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "film");
+    // A sender without data connects.
+    let receiver = Receiver::new(&["--insecure", "--once", "--out", path]);
+    succeeded(&receiver.sender(&["--stdin"]).output().unwrap());
+    assert_eq!(receiver.end(None).0, Some(0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "an earlier film");
+    // The data of two senders replace the contents.
+    let receiver = Receiver::new(&["--insecure", "--out", path]);
+    std::fs::write(folder.path().join("short"), "film").unwrap();
+    let short = folder.path().join("short").display().to_string();
+    for _ in 0..2 {
+        succeeded(&receiver.sender(&["--file", &short]).output().unwrap());
+    }
+    assert_eq!(receiver.end(Some("-INT")).0, Some(0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "filmfilm");
 }

@@ -103,8 +103,8 @@ pub(crate) struct RecvOptions {
     /// [default: any sender].
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "insecure")]
     pub(crate) allow: Vec<Fingerprint>,
-    /// Output file for the received datagrams; `-` is standard output. Datagrams of several senders are interleaved
-    /// [default: datagrams are counted and discarded].
+    /// Output file for the received datagrams; `-` is standard output. A file keeps its contents until the first
+    /// datagram arrives. Datagrams of several senders are interleaved [default: datagrams are counted and discarded].
     #[arg(long, value_name = "FILE|-")]
     pub(crate) out: Option<PathBuf>,
     /// Format of the datagrams in the output of --out.

@@ -53,7 +53,6 @@ pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
     // acknowledged datagram. Until the output is open, a signal ends the program.
     let sink = Arc::new(Sink::new(args)?);
     let server = Arc::new(listen(&args.listen, &options)?);
-    sink.truncate()?;
     interrupt::listen();
     let console = Console::of_endpoint(&args.endpoint, &options, sink.uses_stdout())?;
     let at = server.local_addr();

@@ -14,9 +14,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Output that all connections share.
 pub(super) enum Sink {
     Nothing,
-    File { path: PathBuf, file: Mutex<File>, framing: Framing },
+    File { path: PathBuf, file: Mutex<OutputFile>, framing: Framing },
     Stdout { framing: Framing },
     Udp(SocketAddr),
+}
+
+/// File that keeps its contents until the first datagram arrives.
+pub(super) struct OutputFile {
+    file: File,
+    /// Whether a datagram has arrived.
+    has_begun: bool,
 }
 
 /// Output of one connection.
@@ -39,22 +46,13 @@ impl Sink {
                 Self::Stdout { framing }
             }
             (Some(path), _) => {
-                // The file keeps its contents until `truncate`, in case the port cannot be opened.
                 let file = File::options().write(true).create(true).truncate(false).open(path);
                 let file = file.map_err(Failure::file("write", path))?;
-                Self::File { path: path.clone(), file: Mutex::new(file), framing }
+                Self::File { path: path.clone(), file: Mutex::new(OutputFile { file, has_begun: false }), framing }
             }
             (None, Some(to)) => Self::Udp(destination(to)?),
             (None, None) => Self::Nothing,
         })
-    }
-
-    /// Truncates the output file.
-    pub(super) fn truncate(&self) -> Result<(), Failure> {
-        let Self::File { path, file, .. } = self else { return Ok(()) };
-        let file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        let truncated = file.metadata().and_then(|about| if about.is_file() { file.set_len(0) } else { Ok(()) });
-        truncated.map_err(Failure::file("write", path))
     }
 
     /// Returns whether datagrams are written or forwarded, instead of only counted.
@@ -113,6 +111,17 @@ pub(super) fn socket_towards(to: SocketAddr) -> Result<UdpSocket, Failure> {
     UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|error| Failure::Sockets(format!("cannot send to {to}: {error}")))
 }
 
+impl OutputFile {
+    /// Appends a datagram. The first one replaces the contents of the file.
+    fn write(&mut self, datagram: &[u8]) -> io::Result<()> {
+        if !self.has_begun && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        self.has_begun = true;
+        self.file.write_all(datagram)
+    }
+}
+
 impl Outlet {
     /// Writes a datagram. Returns false if the system refused it, which is possible for UDP only.
     pub(super) fn write(&mut self, datagram: &[u8]) -> Result<bool, Failure> {
@@ -120,7 +129,7 @@ impl Outlet {
             Sink::Nothing => {}
             Sink::File { path, file, framing } => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                file.write_all(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))?;
+                file.write(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))?;
             }
             Sink::Stdout { framing } => {
                 let mut out = io::stdout().lock();
