@@ -303,7 +303,7 @@ fn errors_include_the_allowed_values() {
         (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
         (&["--to", "127.0.0.1:0"], "has port 0; expected a port"),
         (&many, "--from and --to: 257 addresses; a relay has at most 256 ports"),
-        (&["--from", ANY, "--rate-fd", "77"], "--rate-fd 77: No such file or directory"),
+        (&["--from", ANY, "--rate-fd", "77"], "--rate-fd 77: this file descriptor is not open"),
         // Datagrams would loop.
         (&["--from", "127.0.0.1:9"], "--connect 127.0.0.1:9: this command listens at 127.0.0.1:9 and"),
         (&[itself], "port 7: to 127.0.0.1:7300: this command listens at 0.0.0.0:7300 and"),

@@ -403,6 +403,40 @@ fn the_encoder_rate_is_reported_to_other_programs() {
     receiver.end(Some("-INT"));
 }
 
+/// A socket is standard input of the sender. The descriptors that a command opens itself are not outputs.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_rate_is_written_to_inherited_descriptors_only() {
+    use std::os::{fd::OwnedFd, unix::net::UnixStream};
+    let receiver = Receiver::new(&["--insecure"]);
+    let (here, there) = UnixStream::pair().unwrap();
+    let mut sender =
+        receiver.sender(&["--rate-fd", "0", "--model", "kind = \"cbr\", interval = \"10ms\", payload = \"100B\""]);
+    let mut sender = sender.stdin(OwnedFd::from(there)).stdout(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(here).read_line(&mut line).unwrap();
+    assert!(json(&line)["encoder_rate_bps"].as_u64().is_some(), "{line}");
+    assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
+    sender.wait().unwrap();
+    receiver.end(Some("-INT"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record").display().to_string();
+    for number in 3..10 {
+        for command in ["send 127.0.0.1:9 --udp", "relay --connect 127.0.0.1:9 --from"] {
+            let command = format!(
+                "exec {} {command} {ANY} --insecure --metrics {ANY} --record {record} --rate-fd {number} 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-",
+                env!("CARGO_BIN_EXE_headway")
+            );
+            let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+            let why = format!(
+                "headway: --rate-fd {number}: this file descriptor is not open; expected the number of an open pipe, socket or file\n"
+            );
+            assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), why));
+        }
+    }
+}
+
 /// A link that loses each fifth packet: a file is not delivered, and `--min-delivered` sets the share that suffices.
 #[test]
 fn a_sender_reports_datagrams_that_were_not_delivered() {

@@ -260,9 +260,9 @@ pub(crate) struct RelayOptions {
 /// Encoder rate for another program.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct RateOptions {
-    /// Write the rate at which an encoder should produce data to this open file descriptor of the command, a pipe or a
-    /// file: a line of JSON such as {"encoder_rate_bps":1200000} for each change. A slow reader misses changes, but not
-    /// the last one. Needs Linux.
+    /// Write the rate at which an encoder should produce data to this open file descriptor of the command, a pipe, a
+    /// connected socket or a file: a line of JSON such as {"encoder_rate_bps":1200000} for each change. A slow reader
+    /// misses changes, but not the last one. Needs Linux.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) rate_fd: Option<u32>,
 }

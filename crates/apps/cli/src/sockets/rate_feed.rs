@@ -4,22 +4,36 @@
 use super::arguments::RateOptions;
 use super::console::Console;
 use super::metrics::CurrentRate;
+#[cfg(target_os = "linux")]
+use super::sink::is_closed;
 use crate::error::Failure;
 use headway_net::Rate;
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{MsgFlags, SockaddrStorage, getpeername, send};
+#[cfg(target_os = "linux")]
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::RawFd;
+
+/// Number of standard error.
+#[cfg(target_os = "linux")]
+const LAST_STANDARD_STREAM: u32 = 2;
 
 pub(super) struct RateFeed {
-    lines: Option<(u32, Lines<File>)>,
+    lines: Option<(u32, Lines<Output>)>,
     current: CurrentRate,
 }
 
 impl RateFeed {
-    /// `current`: the rate that the server of metrics returns.
+    /// `current`: the rate that the server of metrics returns. Call this before any file or socket of this command is
+    /// open, because a descriptor that was not inherited may be one of these.
     pub(super) fn new(args: RateOptions, current: CurrentRate) -> Result<Self, Failure> {
         let open = |number| {
             let failed = |error: io::Error| {
-                Failure::Sockets(format!("--rate-fd {number}: {error}; expected the number of an open pipe or file"))
+                Failure::Sockets(format!(
+                    "--rate-fd {number}: {error}; expected the number of an open pipe, socket or file"
+                ))
             };
             open(number).map(|file| (number, Lines::new(file))).map_err(failed)
         };
@@ -37,10 +51,23 @@ impl RateFeed {
     }
 }
 
-/// Opens a file descriptor of this process a second time, so that only this end of a pipe does not wait. A descriptor
-/// that is not open for writing is an error, although its file could be opened for writing.
+type Output = Box<dyn Write + Send>;
+
+/// Returns an output to a file descriptor of this process that never waits for its reader. A pipe or file is opened a
+/// second time, so that only this end of a pipe does not wait. A descriptor that is not open for writing is an error,
+/// although its file could be opened for writing.
 #[cfg(target_os = "linux")]
-fn open(number: u32) -> io::Result<File> {
+fn open(number: u32) -> io::Result<Output> {
+    let not_open = || io::Error::new(ErrorKind::NotFound, "this file descriptor is not open");
+    let target = std::fs::read_link(format!("/proc/self/fd/{number}")).map_err(|_| not_open())?;
+    if number <= LAST_STANDARD_STREAM && is_closed(number) {
+        return Err(not_open());
+    }
+    if target.to_string_lossy().starts_with("socket:") {
+        let socket = RawFd::try_from(number).map_err(|_| not_open())?;
+        getpeername::<SockaddrStorage>(socket)?;
+        return Ok(Box::new(Socket(socket)));
+    }
     let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}"))?;
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|octal| i32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(nix::libc::O_RDONLY);
@@ -49,12 +76,27 @@ fn open(number: u32) -> io::Result<File> {
     }
     let mut options = File::options();
     std::os::unix::fs::OpenOptionsExt::custom_flags(options.append(true), nix::libc::O_NONBLOCK);
-    options.open(format!("/proc/self/fd/{number}"))
+    Ok(Box::new(options.open(format!("/proc/self/fd/{number}"))?))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open(_: u32) -> io::Result<File> {
+fn open(_: u32) -> io::Result<Output> {
     Err(io::Error::new(ErrorKind::Unsupported, "this option needs Linux"))
+}
+
+/// Connected socket of the program that started the command. It cannot be opened a second time.
+#[cfg(target_os = "linux")]
+struct Socket(RawFd);
+
+#[cfg(target_os = "linux")]
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(self.0, bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Lines of JSON for the changes of a rate.
@@ -153,12 +195,35 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_descriptor_for_reading_is_an_error() {
-        use std::os::fd::AsRawFd as _;
         let path = tempfile::NamedTempFile::new().unwrap();
-        let number = |file: &File| u32::try_from(file.as_raw_fd()).unwrap();
         let (read, write) = (File::open(path.path()).unwrap(), File::options().write(true).open(path.path()).unwrap());
-        assert_eq!(open(number(&read)).unwrap_err().to_string(), "it is not open for writing");
+        assert_eq!(open(number(&read)).err().unwrap().to_string(), "it is not open for writing");
         assert!(open(number(&write)).is_ok());
+    }
+
+    #[cfg(target_os = "linux")]
+    fn number(file: &impl std::os::fd::AsRawFd) -> u32 {
+        u32::try_from(file.as_raw_fd()).unwrap()
+    }
+
+    /// A socket without a peer, or whose peer does not read, is an error and does not block.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn lines_are_written_to_an_inherited_socket() {
+        use std::io::Read as _;
+        use std::os::unix::net::{UnixDatagram, UnixStream};
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let mut output = open(number(&here)).unwrap();
+        output.write_all(b"rate").unwrap();
+        let mut read = [0; 4];
+        there.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"rate");
+        let full = std::iter::repeat_with(|| output.write(&[0; 4096])).find_map(Result::err).unwrap();
+        assert_eq!(full.kind(), ErrorKind::WouldBlock);
+        drop(there);
+        assert_eq!(output.write(b"rate").unwrap_err().kind(), ErrorKind::BrokenPipe);
+        let unconnected = UnixDatagram::unbound().unwrap();
+        assert_eq!(open(number(&unconnected)).err().unwrap().kind(), ErrorKind::NotConnected);
     }
 
     #[test]

@@ -77,6 +77,8 @@ struct PortSocket {
 }
 
 pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
+    let rate = CurrentRate::default();
+    let feed = Mutex::new(RateFeed::new(args.rate, rate.clone())?);
     let rules = rules(args)?;
     check_own_addresses(args, &rules)?;
     let sockets = rules.ports.iter().map(PortSocket::new).collect::<Result<Vec<_>, _>>()?;
@@ -97,9 +99,7 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
             "{option} supports a single connection; set --once, or use {option} at the relay that connects"
         )));
     }
-    let rate = CurrentRate::default();
     let mut watch = Watch::new(&args.watch, Some(&rate), &[NAME, REVERSE], NO_SEED, &console)?;
-    let feed = Mutex::new(RateFeed::new(args.rate, rate)?);
     let (defaults, delays, line, strays) = (args.media, args.delays, Mutex::default(), Mutex::default());
     let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays, feed });
     let kind = args.endpoint.controller();

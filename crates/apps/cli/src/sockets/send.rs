@@ -16,6 +16,8 @@ use headway_record::FlowLabel;
 use std::sync::Arc;
 
 pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
+    let rate = CurrentRate::default();
+    let mut feed = RateFeed::new(args.rate, rate.clone())?;
     if let Some(at) = &args.udp {
         check_not_own(address(at)?, "the server", address(&args.server)?)?;
     }
@@ -28,9 +30,7 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     let console = Console::of_endpoint(&args.endpoint, &options, false)?;
     let clock = Clock::new();
     console.identity(&args.endpoint, &options);
-    let rate = CurrentRate::default();
     let mut watch = Watch::new(&args.watch, Some(&rate), &["send"], args.seed, &console)?;
-    let mut feed = RateFeed::new(args.rate, rate)?;
     let connection = connect(&args.server, &options)?;
     console.note(&format!("connecting to {}; press Ctrl-C to stop", super::recv::name(&connection)));
     source.announcement().iter().for_each(|text| console.note(text));
