@@ -773,6 +773,32 @@ fn ask(at: &str, request: &str) -> String {
     answer
 }
 
+/// No figures are updated in the first second.
+#[test]
+fn metrics_have_all_counters_from_the_first_request() {
+    let (sent, received) = (
+        ["sent", "delivered", "lost", "repair", "written", "expired", "refused"].map(|name| format!("{name}_packets")),
+        ["received_packets", "received_bytes", "dropped_packets", "refused_handshakes"].map(str::to_owned),
+    );
+    for (command, names) in [
+        (&["recv", ANY][..], &received[..]),
+        (&["send", "127.0.0.1:9", "--udp", ANY], &sent),
+        (&["relay", "--connect", "127.0.0.1:9", "--from", ANY], &[&sent[..], &received].concat()),
+        (&["relay", "--listen", ANY, "--from", ANY], &[&sent[..], &received].concat()),
+    ] {
+        let mut program = headway(&[command, &["--insecure", "--json", "--metrics", ANY]].concat()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(program.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let at = json(&line)["metrics"].as_str().unwrap().to_owned();
+        let page = ask(&at, &format!("GET /metrics HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+        for name in names {
+            assert!(page.contains(&format!("\nheadway_{name}_total 0\n")), "{command:?}, {name}: {page}");
+        }
+        program.kill().unwrap();
+        program.wait().unwrap();
+    }
+}
+
 /// The text format of Prometheus has lines with help, type and value of each metric.
 #[test]
 fn metrics_count_received_datagrams() {

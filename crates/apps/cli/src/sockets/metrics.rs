@@ -37,13 +37,13 @@ impl CurrentRate {
 }
 
 impl Metrics {
-    /// Starts the server. `rate`: that for the encoder, if the command has one.
-    pub(super) fn new(at: &str, rate: Option<CurrentRate>, console: &Console) -> Result<Self, Failure> {
+    /// Starts the server with this text. `rate`: that for the encoder, if the command has one.
+    pub(super) fn new(at: &str, text: String, rate: Option<CurrentRate>, console: &Console) -> Result<Self, Failure> {
         let server = Server::bind(address(at)?)?;
         let bound = server.address();
         console.note(&format!("metrics at http://{bound}/metrics"));
         console.line(&serde_json::json!({ "metrics": bound }))?;
-        let text = Arc::new(Mutex::new(String::new()));
+        let text = Arc::new(Mutex::new(text));
         let current = Arc::clone(&text);
         let hosts = Hosts::of(bound);
         let site = move |head: Head| Reply::Last(answer(&head, &hosts, &current, rate.as_ref()));

@@ -56,14 +56,15 @@ pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
     interrupt::listen();
     let console = Console::of_endpoint(&args.endpoint, &options, sink.uses_stdout())?;
     let at = server.local_addr();
-    let watch = Watch::new(&args.watch, None, &["recv"], NO_SEED, &console)?;
+    let clock = Clock::new();
+    let mut receiving = Receiving::new(clock.now());
+    let first = receiving.line(clock.now(), std::iter::empty(), false).with_delays(delays.as_deref());
+    let watch = Watch::new(&args.watch, &first, None, &["recv"], NO_SEED, &console)?;
     console.listening(at, &options, "headway send")?;
     let (sender, messages) = channel();
     let accept_sender = sender.clone();
     let accepting = Arc::clone(&server);
     spawn(move || accept(&accepting, &accept_sender))?;
-    let clock = Clock::new();
-    let receiving = Receiving::new(clock.now());
     let meter = watch.records().then(|| Arc::new(Meter::new(clock)));
     let (open, next, max_connections) = (BTreeMap::new(), 0, args.max_senders.get());
     let (from, kind) = ("senders".to_owned(), args.endpoint.controller().to_owned());

@@ -99,10 +99,11 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
             "{option} supports a single connection; set --once, or use {option} at the relay that connects"
         )));
     }
-    let mut watch = Watch::new(&args.watch, Some(&rate), &[NAME, REVERSE], NO_SEED, &console)?;
+    let kind = args.endpoint.controller();
+    let first = Waiting::new(kind, args.delays, None).line(false);
+    let mut watch = Watch::new(&args.watch, &first, Some(&rate), &[NAME, REVERSE], NO_SEED, &console)?;
     let (defaults, delays, line, strays) = (args.media, args.delays, Mutex::default(), Mutex::default());
     let relay = Arc::new(Relay { sockets, rules, defaults, delays, line, strays, feed });
-    let kind = args.endpoint.controller();
     let ended = match (&args.connect, &args.listen) {
         (Some(server), _) => {
             console.identity(&args.endpoint, &options);
@@ -164,11 +165,12 @@ struct Waiting {
     meter: Meter,
     delays: Option<Arc<DelayMeter>>,
     reverse: FlowLabel,
-    server: Arc<Endpoint>,
+    /// `None` before the relay listens.
+    server: Option<Arc<Endpoint>>,
 }
 
 impl Waiting {
-    fn new(kind: &str, delays: DelayOptions, server: Arc<Endpoint>) -> Self {
+    fn new(kind: &str, delays: DelayOptions, server: Option<Arc<Endpoint>>) -> Self {
         let clock = Clock::new();
         let (label, reverse) = labels("no peer".to_owned(), kind);
         let now = clock.now();
@@ -187,7 +189,7 @@ impl Waiting {
     /// Returns the current figures and starts the next interval.
     fn line(&mut self, last: bool) -> Sent {
         let now = self.clock.now();
-        let refused_handshakes = self.server.counters().refused_handshakes;
+        let refused_handshakes = self.server.as_ref().map_or(0, |server| server.counters().refused_handshakes);
         let line = self.receiving.line(now, std::iter::empty(), last);
         let received = Received { refused_handshakes, ..line }.with_delays(self.delays.as_deref());
         let reverse = ReverseReport { received, flow: self.meter.summary(&received, self.reverse.clone()) };
@@ -428,7 +430,7 @@ impl Relay {
             }
         })?;
         let kind = args.endpoint.controller();
-        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays, Arc::clone(&server)));
+        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays, Some(Arc::clone(&server))));
         while !interrupt::stop_requested() {
             let refused = console.refused(&server);
             if args.once
@@ -465,7 +467,7 @@ impl Relay {
                 // The final report is that of this connection.
                 return Ok(());
             }
-            waiting = Waiting::new(kind, self.delays, Arc::clone(&server));
+            waiting = Waiting::new(kind, self.delays, Some(Arc::clone(&server)));
         }
         waiting.end(console, watch, None)
     }

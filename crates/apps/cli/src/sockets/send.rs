@@ -7,6 +7,7 @@ use super::endpoint::{address, check_methods, check_not_own};
 use super::line::{Line, Supply};
 use super::metrics::CurrentRate;
 use super::rate_feed::RateFeed;
+use super::sending::Sending;
 use super::source::{Ended, Source};
 use super::watch::Watch;
 use crate::error::Failure;
@@ -30,7 +31,8 @@ pub(crate) fn send(args: &SendOptions) -> Result<(), Failure> {
     let console = Console::of_endpoint(&args.endpoint, &options, false)?;
     let clock = Clock::new();
     console.identity(&args.endpoint, &options);
-    let mut watch = Watch::new(&args.watch, Some(&rate), &["send"], args.seed, &console)?;
+    let first = Sending::new(clock.now(), FlowLabel::default(), false).line(clock.now(), false);
+    let mut watch = Watch::new(&args.watch, &first, Some(&rate), &["send"], args.seed, &console)?;
     let connection = connect(&args.server, &options)?;
     console.note(&format!("connecting to {}; press Ctrl-C to stop", super::recv::name(&connection)));
     source.announcement().iter().for_each(|text| console.note(text));

@@ -31,15 +31,17 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// `flows`: names of the flows.
+    /// `first`: figures before the first update. `flows`: names of the flows.
     pub(super) fn new(
         args: &WatchOptions,
+        first: &impl Figures,
         rate: Option<&CurrentRate>,
         flows: &[&str],
         seed: u64,
         console: &Console,
     ) -> Result<Self, Failure> {
-        let metrics = args.metrics.as_deref().map(|at| Metrics::new(at, rate.cloned(), console)).transpose()?;
+        let serve = |at| Metrics::new(at, first.page(), rate.cloned(), console);
+        let metrics = args.metrics.as_deref().map(serve).transpose()?;
         let failed = |error| Failure::Sockets(format!("--view: cannot create a temporary folder: {error}"));
         let temporary = args.view.is_some() && args.record.is_none();
         let temporary = temporary.then(|| tempfile::tempdir().map_err(failed)).transpose()?;
