@@ -331,8 +331,8 @@ impl Endpoint {
         self.shared.inspect(Driver::counters)
     }
 
-    /// Returns the last failed handshake that a peer began since the previous call of this method, if any;
-    /// [`SocketCounters::refused_handshakes`] is the number of all.
+    /// Returns failed handshakes that peers began and that no call of this method has returned yet, with one reason for
+    /// each call. [`SocketCounters::refused_handshakes`] is the number of all.
     #[must_use]
     pub fn take_refused(&self) -> Option<Refused> {
         self.shared.with(|_, driver| driver.take_refused())

@@ -1,6 +1,7 @@
 //! State that the socket's thread shares with the program for each connection: received datagrams, events and the
 //! phase.
 
+use crate::secure::SecureError;
 use crate::unread::Unread;
 use crate::watched::{PendingWakers, Watched};
 use headway_dccp::Fate;
@@ -70,6 +71,17 @@ pub enum Closed {
     /// The socket failed, or its thread has ended.
     #[error("the socket is closed")]
     Socket,
+}
+
+impl Closed {
+    /// Returns whether the reasons differ at most in details that the peer determines, such as its fingerprint.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Reset(one), Self::Reset(two)) | (Self::Aborted(one), Self::Aborted(two)) => one.code == two.code,
+            (Self::Security(SecureError::Fingerprint { .. }), Self::Security(SecureError::Fingerprint { .. })) => true,
+            _ => self == other,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -42,10 +42,13 @@ struct Listening {
     fingerprint: Option<String>,
 }
 
-/// Failed handshakes since the start, with the last one.
+/// Failed handshakes with one reason, with the last one.
 #[derive(Serialize)]
 struct RefusedReport {
+    /// Number of handshakes that failed for any reason since the start.
     refused_handshakes: u64,
+    /// Number of these handshakes.
+    handshakes: u64,
     from: Option<SocketAddr>,
     why: String,
 }
@@ -94,18 +97,21 @@ impl Console {
         }
     }
 
-    /// Reports all failed handshakes since the last call in one line, because strangers determine their number. Returns
-    /// the last one.
-    pub(super) fn refused(&self, server: &Endpoint) -> Option<Refused> {
-        let refused = server.take_refused()?;
-        let number = server.counters().refused_handshakes;
-        let all = plural(number, "handshake has", "handshakes have");
-        let from = refused.from.map_or_else(|| "a peer".to_owned(), |from| from.to_string());
-        self.note(&format!("{all} failed, the last one from {from}: {}", refused.why));
-        let report = RefusedReport { refused_handshakes: number, from: refused.from, why: refused.why.to_string() };
-        // The next report returns an error of standard output.
-        let _ = self.line(&report);
-        Some(refused)
+    /// Reports the failed handshakes since the last call, in one line for each reason, because strangers determine their
+    /// number. Returns the last one for each reason.
+    pub(super) fn refused(&self, server: &Endpoint) -> Vec<Refused> {
+        let all: Vec<Refused> = std::iter::from_fn(|| server.take_refused()).collect();
+        let refused_handshakes = server.counters().refused_handshakes;
+        for Refused { from, why, handshakes, .. } in &all {
+            let failed = plural(*handshakes, "handshake has", "handshakes have");
+            let peer = from.map_or_else(|| "a peer".to_owned(), |from| from.to_string());
+            self.note(&format!("{failed} failed, the last one from {peer}: {why}"));
+            let report =
+                RefusedReport { refused_handshakes, handshakes: *handshakes, from: *from, why: why.to_string() };
+            // The next report returns an error of standard output.
+            let _ = self.line(&report);
+        }
+        all
     }
 
     /// Prints a message, unless `--quiet` or `--json` is set.

@@ -176,7 +176,7 @@ impl Reader {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if once && self.next == 0 {
-                self.failure = self.console.refused(&self.server).and_then(|refused| failed_handshake(&refused));
+                self.failure = self.console.refused(&self.server).iter().find_map(failed_handshake);
                 if let Some(failure) = &self.failure {
                     ended = Err(Failure::Sockets(failure.clone()));
                     break;

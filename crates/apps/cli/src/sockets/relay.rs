@@ -434,7 +434,7 @@ impl Relay {
         while !interrupt::stop_requested() {
             let refused = console.refused(&server);
             if args.once
-                && let Some(failure) = refused.as_ref().and_then(failed_handshake)
+                && let Some(failure) = refused.iter().find_map(failed_handshake)
             {
                 return waiting.end(console, watch, Some(failure));
             }

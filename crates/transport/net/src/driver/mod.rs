@@ -83,15 +83,20 @@ impl Common {
 /// A connection opened by a peer, for the program to accept.
 pub(crate) type Accepted = (u64, Path, Arc<Mailbox>);
 
-/// A peer whose handshake failed: it began to connect to this endpoint, and no connection was established.
+/// Failed handshakes with one reason: peers began to connect to this endpoint, and no connection was established.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// Address of the peer; `None` without UDP.
+    /// Address of the last peer; `None` without UDP.
     pub from: Option<SocketAddr>,
-    /// Reason of the failure.
+    /// Reason of the last failure.
     pub why: Closed,
+    /// Number of these handshakes.
+    pub handshakes: u64,
 }
+
+/// Maximum number of reasons of failed handshakes that are kept apart. Further ones are counted with the last reason.
+const MAX_REASONS: usize = 8;
 
 /// Connections that wait to be accepted.
 #[derive(Debug, Default)]
@@ -162,8 +167,8 @@ pub(crate) struct Driver {
     accepts: Arc<Watched<AcceptQueue>>,
     wakers: PendingWakers,
     counters: SocketCounters,
-    /// Last refused handshake that the program has not read.
-    refused: Option<Refused>,
+    /// Failed handshakes that the program has not read, by reason.
+    refused: VecDeque<Refused>,
     batch: Batch,
     /// Whether the last receive returned more than one datagram.
     is_backlogged: bool,
@@ -227,7 +232,7 @@ impl Driver {
             accepts: Arc::new(Watched::new(AcceptQueue::default(), wakers.clone())),
             wakers,
             counters: SocketCounters::default(),
-            refused: None,
+            refused: VecDeque::new(),
             batch,
             is_backlogged: false,
             packets: Vec::new(),
@@ -246,17 +251,22 @@ impl Driver {
     pub(crate) const fn counters(&self) -> SocketCounters {
         self.counters
     }
-    pub(crate) const fn take_refused(&mut self) -> Option<Refused> {
-        self.refused.take()
+    pub(crate) fn take_refused(&mut self) -> Option<Refused> {
+        self.refused.pop_front()
     }
-    /// Counts a failed handshake of a peer and keeps the last one: a flood of them uses no memory.
+    /// Counts a failed handshake of a peer and keeps the last one of each reason: a flood of them uses no memory.
     fn record_refused(&mut self, path: Path, why: Closed) {
         self.counters.refused_handshakes += 1;
         let from = match path {
             Path::Udp { remote, .. } => Some(remote),
             Path::Ipv4 { .. } | Path::Ipv6 { .. } => None,
         };
-        self.refused = Some(Refused { from, why });
+        let is_full = self.refused.len() >= MAX_REASONS;
+        let known = self.refused.iter_mut().find(|refused| refused.why.is_alike(&why));
+        match known.or_else(|| self.refused.back_mut().filter(|_| is_full)) {
+            Some(refused) => *refused = Refused { from, why, handshakes: refused.handshakes + 1 },
+            None => self.refused.push_back(Refused { from, why, handshakes: 1 }),
+        }
     }
     pub(crate) fn connections(&self) -> usize {
         let waiting = self.entries.values().filter(|entry| matches!(entry.stage, Stage::AwaitingSession(_))).count();

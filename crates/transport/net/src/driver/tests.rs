@@ -12,7 +12,7 @@ use super::*;
 use crate::Clock;
 use crate::mailbox::{Event, Phase};
 use crate::options::Options;
-use crate::secure::{Dtls, DtlsOptions, Trust};
+use crate::secure::{Dtls, DtlsOptions, SecureError, Trust};
 use crate::socket::Arrived;
 use crate::unread::Unread;
 use crate::watched::lock;
@@ -265,7 +265,7 @@ fn a_peer_above_the_limit_is_refused_as_too_busy() {
     assert_eq!(two.phase(), Phase::Over(Closed::Reset(busy)));
     assert!(!std::iter::from_fn(|| two.events.with(Unread::next).flatten()).any(|event| event == Event::Connected));
     assert_eq!(server.driver.accepts.with(|accepts| accepts.waiting.len()), 1);
-    let refused = Refused { from: Some(second.wire.address), why: Closed::Aborted(busy) };
+    let refused = Refused { from: Some(second.wire.address), why: Closed::Aborted(busy), handshakes: 1 };
     assert_eq!((server.driver.take_refused(), server.driver.counters().refused_handshakes), (Some(refused), 1));
     // The first connection closes and leaves room for another.
     first.driver.close(key, at(50));
@@ -273,6 +273,32 @@ fn a_peer_above_the_limit_is_refused_as_too_busy() {
     let (_, three) = second.connect(at(100), &server);
     turns(at(100), &mut [&mut first, &mut second], &mut server);
     assert_eq!(three.phase(), Phase::Open);
+}
+
+/// Handshakes that fail for different reasons are counted apart, and a flood of reasons uses no memory.
+#[test]
+fn failed_handshakes_are_counted_by_reason() {
+    let mut server = End::server(&Options::insecure());
+    let path = |port: u16| Path::Udp { local: server.wire.address, remote: ([192, 0, 2, 2], port).into() };
+    let paths: Vec<Path> = (0..100).map(path).collect();
+    let reset = |code: u8, data: u8| Closed::Aborted(Reset { code: ResetCode(code), data: [data; 3] });
+    let stranger = |found: &str| Closed::Security(SecureError::Fingerprint { found: found.to_owned() });
+    for (path, why) in paths.iter().zip([reset(8, 0), stranger("AB"), reset(5, 1), stranger("CD"), reset(5, 2)]) {
+        server.driver.record_refused(*path, why);
+    }
+    let mut taken = || {
+        std::iter::from_fn(|| server.driver.take_refused())
+            .map(|refused| (refused.from.unwrap().port(), refused.why, refused.handshakes))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(taken(), [(0, reset(8, 0), 1), (3, stranger("CD"), 2), (4, reset(5, 2), 2)]);
+    assert_eq!(taken(), []);
+    for (path, code) in paths.iter().zip(0..) {
+        server.driver.record_refused(*path, reset(code, 0));
+    }
+    let all: Vec<Refused> = std::iter::from_fn(|| server.driver.take_refused()).collect();
+    assert_eq!((all.len(), all.iter().map(|refused| refused.handshakes).sum::<u64>()), (MAX_REASONS, 100));
+    assert_eq!(server.driver.counters().refused_handshakes, 105);
 }
 
 /// The book said that TFRC does not retransmit. Its receiver sends Ack Vectors here (RFC 4342 section 6 allows
