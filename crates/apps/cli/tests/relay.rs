@@ -190,6 +190,43 @@ fn a_refused_client_is_named_and_counted() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+/// RFC 4340 section 8.1.2: a server refuses a Request with another service code by the Reset "Bad Service Code". The
+/// datagrams of a sender were acknowledged, and the relay dropped them or forwarded them without their first byte.
+#[test]
+fn a_relay_connects_to_relays_only() {
+    let model = ["--model", "kind = \"ftp\", segments = 2"];
+    for (security, trust) in [("--any", &[][..]), ("--insecure", &["--insecure"])] {
+        let relay = ["relay", "--listen", ANY, security, "--to", "127.0.0.1:9"];
+        let (recv, send, other) = (
+            [&["recv", ANY][..], trust].concat(),
+            [&["send"][..], &model, &[security]].concat(),
+            ["relay", "--from", ANY, security, "--connect"],
+        );
+        for (server, client) in [(&relay[..], &send[..]), (&recv, &other)] {
+            let mut server = headway(server).args(["--once", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+            let mut lines = BufReader::new(server.stdout.take().unwrap());
+            let mut next = || {
+                let mut line = String::new();
+                assert!(lines.read_line(&mut line).unwrap() > 0, "it ended");
+                serde_json::from_str::<serde_json::Value>(&line).unwrap()
+            };
+            let at = next()["listening"].as_str().unwrap().to_owned();
+            let client = headway(client).arg(&at).output().unwrap();
+            let messages = String::from_utf8(client.stderr).unwrap();
+            let why = "the peer ended the connection: code=Bad Service Code: the peer provides a different service; \
+                       headway send connects to headway recv, and headway relay to another headway relay";
+            assert!(client.status.code() == Some(1) && messages.contains(why), "{messages}");
+            let refused = std::iter::repeat_with(&mut next).find(|line| !line["why"].is_null()).unwrap();
+            assert_eq!(refused["why"], "the connection was ended here: code=Bad Service Code", "{refused}");
+            assert_eq!((&refused["handshakes"], &refused["refused_handshakes"]), (&1.into(), &1.into()));
+            // The right peer can still connect.
+            assert!(server.try_wait().unwrap().is_none());
+            server.kill().unwrap();
+            server.wait().unwrap();
+        }
+    }
+}
+
 /// The listening relay is killed and started again: the connecting relay connects to it again, unless `--once` is set.
 #[test]
 fn a_relay_connects_again_to_a_relay_that_returns() {

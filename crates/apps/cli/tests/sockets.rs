@@ -617,8 +617,8 @@ fn recv_once_fails_if_the_negotiation_fails() {
     let (mut first, mut lines) = (String::new(), BufReader::new(relay.stdout.take().unwrap()));
     lines.read_line(&mut first).unwrap();
     let at = json(&first)["listening"].as_str().unwrap().to_owned();
-    let sent = headway(&["send", &at]).args(send).output().unwrap();
-    assert_eq!(sent.status.code(), Some(1));
+    let other = ["relay", "--connect", &at, "--any", "--controller", "tfrc", "--from", ANY];
+    assert_eq!(headway(&other).output().unwrap().status.code(), Some(1));
     let Output { status, stderr, .. } = relay.wait_with_output().unwrap();
     let messages = text(&stderr);
     assert!(status.code() == Some(1) && messages.contains(why), "{status:?}: {messages}");

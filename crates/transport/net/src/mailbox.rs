@@ -64,7 +64,7 @@ pub enum Closed {
     Breaker(crate::BreakerReason),
     /// There is no secure session: its handshake failed, or it has ended.
     #[error("there is no secure session: {0}")]
-    Security(#[from] crate::SecureError),
+    Security(#[from] SecureError),
     /// The connection could not be opened: too many connections, no free port, or an invalid option.
     #[error("{0}")]
     Refused(#[from] headway_dccp::ConnectError),

@@ -50,7 +50,7 @@ pub struct Options {
     pub queue: SendQueueOptions,
     /// Conversion of the controller's rate to the rate of an encoder.
     pub encoder: EncoderOptions,
-    /// Service code of the connections (RFC 4340 section 8.1.2), "HDWY" by default.
+    /// Service code of the connections (RFC 4340 section 8.1.2), "HDWY" by default. `headway relay` has "HDWR".
     pub service: ServiceCode,
     /// DCCP port of the server, 5004 by default. It is independent of the UDP port.
     pub port: u16,

@@ -319,11 +319,11 @@ pub(super) fn failure(why: &Closed) -> Option<String> {
     }
 }
 
-/// Returns the error of a failed handshake that ends `--once`. Senders that are not trusted, do not answer or exceed
-/// the limit are ignored.
+/// Returns the error of a failed handshake that ends `--once`. Senders that are not trusted, do not answer, exceed the
+/// limit or want another service are ignored.
 pub(super) fn failed_handshake(refused: &Refused) -> Option<String> {
     match &refused.why {
-        Closed::Aborted(reset) if reset.code == ResetCode::TOO_BUSY => None,
+        Closed::Aborted(reset) if [ResetCode::TOO_BUSY, ResetCode::BAD_SERVICE_CODE].contains(&reset.code) => None,
         Closed::Aborted(reset) => Some(format!("{}{}", refused.why, hint(*reset))),
         why @ Closed::Reset(_) => failure(why),
         _ => None,
@@ -340,7 +340,11 @@ const fn hint(reset: Reset) -> &'static str {
         ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => ": both endpoints must set the same --controller",
         ResetCode::NO_CONNECTION => ": the peer may have restarted",
         ResetCode::TOO_BUSY => ": the peer has reached its maximum number of connections",
-        ResetCode::CONNECTION_REFUSED | ResetCode::BAD_SERVICE_CODE => ": the peer provides a different service",
+        ResetCode::CONNECTION_REFUSED => ": the peer provides a different service",
+        ResetCode::BAD_SERVICE_CODE => {
+            ": the peer provides a different service; headway send connects to headway recv, and headway relay to \
+             another headway relay"
+        }
         _ => "",
     }
 }

@@ -20,6 +20,7 @@ use super::source;
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
+use headway_dccp::ServiceCode;
 use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options};
 use headway_record::FlowLabel;
 use headway_units::Instant;
@@ -34,6 +35,10 @@ const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100)
 
 /// Time between two reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Service code of the connection between two relays. Its datagrams begin with the number of their port, so that those of
+/// `headway send` and of other programs with the default service code are not accepted.
+const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"HDWR"));
 
 /// Names of the two directions in a record: to the peer, and from the peer.
 const NAME: &str = "relay";
@@ -85,6 +90,7 @@ pub(crate) fn relay(args: &RelayOptions) -> Result<(), Failure> {
     let mut options = args.endpoint.options(args.trust.trust(), Some(&args.queue))?;
     options.connection.one_way_delays = args.delays.is_enabled();
     options.order_wait = options.order_wait.filter(|_| !args.order.unordered);
+    options.service = SERVICE;
     options.reconnect = args.connect.is_some() && !args.once;
     if args.once {
         options.accepted = Some(1);

@@ -193,8 +193,8 @@ impl<O: Outbox + Default> Endpoint<O> {
         Ok(self.slots.handle(index))
     }
 
-    /// Returns the latest peer whose Request a listener answered with a Reset because of its
-    /// options, and that Reset. Such a Request creates no connection and no event.
+    /// Returns the latest peer whose Request a listener answered with a Reset, because of its
+    /// service code or its options, and that Reset. Such a Request creates no connection and no event.
     pub const fn take_refused(&mut self) -> Option<(Path, Reset)> {
         self.refused.take()
     }

@@ -5,8 +5,8 @@ use super::{Dropped, Endpoint, Entry};
 use crate::connection::refusal;
 use crate::path::Ports;
 use crate::{
-    Closed, Connection, ConnectionHandle, Decoded, Delivery, DeliveryOrder, Event, Ignored, Outbox, Outcome, Packet,
-    PacketType, Path, Repair, Reset, ResetCode, State,
+    Body, Closed, Connection, ConnectionHandle, Decoded, Delivery, DeliveryOrder, Event, Ignored, Outbox, Outcome,
+    Outgoing, Packet, PacketType, Path, Repair, Reset, ResetCode, State,
 };
 use headway_rate::OneWayDelay;
 use headway_units::{Ecn, Instant, Seq48};
@@ -98,6 +98,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         match listener.contest(now, path, ecn, packet) {
             Outcome::Ignored(why) => Err(Dropped::Ignored(why)),
             Outcome::Reply(out) => {
+                self.refused = refused(path, packet, &out).or(self.refused);
                 self.waiting.answer(path, &out);
                 Err(Dropped::Ignored(Ignored::NoConnection))
             }
@@ -135,6 +136,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         match listener.handle(now, path, ecn, packet) {
             Outcome::Ignored(why) => Err(Dropped::Ignored(why)),
             Outcome::Reply(out) => {
+                self.refused = refused(path, packet, &out).or(self.refused);
                 self.waiting.answer(path, &out);
                 // No state is kept.
                 Err(Dropped::Ignored(Ignored::NoConnection))
@@ -170,5 +172,13 @@ impl<O: Outbox + Default> Endpoint<O> {
         {
             self.waiting.answer(path, &reset);
         }
+    }
+}
+
+/// Returns the peer and the reason if a listener answers a Request with a Reset.
+fn refused(path: Path, packet: &Decoded<'_>, reply: &Outgoing<'_>) -> Option<(Path, Reset)> {
+    match (packet, reply.packet.body) {
+        (Decoded::Long(Packet { body: Body::Request { .. }, .. }), Body::Reset { reset, .. }) => Some((path, reset)),
+        _ => None,
     }
 }

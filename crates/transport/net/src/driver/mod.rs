@@ -261,9 +261,8 @@ impl Driver {
             Path::Udp { remote, .. } => Some(remote),
             Path::Ipv4 { .. } | Path::Ipv6 { .. } => None,
         };
-        let is_full = self.refused.len() >= MAX_REASONS;
-        let known = self.refused.iter_mut().find(|refused| refused.why.is_alike(&why));
-        match known.or_else(|| self.refused.back_mut().filter(|_| is_full)) {
+        let known = self.refused.iter().position(|refused| refused.why.is_alike(&why));
+        match self.refused.get_mut(known.unwrap_or(MAX_REASONS - 1)) {
             Some(refused) => *refused = Refused { from, why, handshakes: refused.handshakes + 1 },
             None => self.refused.push_back(Refused { from, why, handshakes: 1 }),
         }
