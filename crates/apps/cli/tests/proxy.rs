@@ -103,6 +103,30 @@ fn a_run_with_late_datagrams_is_not_valid() {
     );
 }
 
+/// Two links with `one_way` are the directions of one link. `--reverse` was refused, and `--rate` set one direction only.
+#[test]
+fn options_set_both_links_of_a_pair_of_one_way_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pair.toml");
+    let link = |ends: &str| format!("[[link]]\nbetween = {ends}\none_way = true\nrate = \"1Mbps\"\ndelay = \"1ms\"\n");
+    std::fs::write(&file, link("[\"a\", \"b\"]") + &link("[\"b\", \"a\"]")).unwrap();
+    let file = file.to_str().unwrap();
+    for name in [&[][..], &["--link", "a->b"], &["--link", "b->a"]] {
+        let arguments = ["--scenario", file, "--rate", "2Mbps", "--reverse", "rate=3Mbps", "--bound", "3600s"];
+        let running = Running::new(&[&arguments[..], name].concat());
+        running.exchange();
+        assert_eq!(running.end("-INT").0, Some(0));
+        let reverse = if name == ["--link", "b->a"] { "a->b" } else { "b->a" };
+        for (option, value) in [("--rate", "1.5"), ("--reverse", "rate=1.5")] {
+            let set = format!("link[{reverse}].rate=2Mbps");
+            let arguments = ["--listen", "127.0.0.1:0", "--to", "127.0.0.1:9", "--scenario", file, "--set", &set];
+            let output = headway(&arguments).args(name).args([option, value]).output().unwrap();
+            let why = format!("{option} and --set {set} both set link[{reverse}].rate; remove one of them");
+            assert!(text(&output.stderr).contains(&why), "{}", text(&output.stderr));
+        }
+    }
+}
+
 #[test]
 fn the_link_is_read_from_a_scenario_or_options() {
     let folder = tempfile::tempdir().unwrap();
