@@ -159,11 +159,13 @@ fn a_new_connection_replaces_the_current_one() {
     let mut first = peers.remove(0);
     let mut messages = String::new();
     first.messages.read_to_string(&mut messages).unwrap();
-    assert!(messages.contains("Too Busy"), "{messages}");
+    let why = "the peer serves a newer relay instead of this one (Too Busy)";
+    assert!(messages.ends_with(&format!("headway: {why}\n")), "{messages}");
     assert_eq!(first.child.wait().unwrap().code(), Some(1));
     // A connecting relay would wait for the return of the listening one.
     assert_eq!(peers.remove(0).end().0, Some(0));
-    assert_eq!(there.end().0, Some(0));
+    let (status, messages) = there.end();
+    assert!(status == Some(0) && messages.contains(": a newer peer replaces this one; "), "{status:?}: {messages}");
 }
 
 /// A stranger is named in a line of JSON and counted, although it is not connected.

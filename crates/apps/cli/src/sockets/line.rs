@@ -8,7 +8,7 @@ use super::sending::{Sending, Sent};
 use crate::error::Failure;
 use crate::interrupt;
 use headway_media::Fragment;
-use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SecureError, SendError};
+use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, ResetCode, SecureError, SendError};
 use headway_record::FlowLabel;
 use headway_units::{Probability, QueueSize};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -391,9 +391,26 @@ impl Outcome {
         }
     }
 
+    /// Returns an explanation if a relay that listens has replaced one peer by another.
+    fn replaced(&self) -> Option<&'static str> {
+        match self.why {
+            Closed::Aborted(reset) if reset.code == ResetCode::TOO_BUSY => Some("a newer peer replaces this one"),
+            Closed::Reset(reset) if self.connected && reset.code == ResetCode::TOO_BUSY => {
+                Some("the peer serves a newer relay instead of this one (Too Busy)")
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the reason of the end, for messages.
+    pub(super) fn reason(&self) -> String {
+        self.replaced().map_or_else(|| self.why.to_string(), str::to_owned)
+    }
+
     /// Returns the error of the connection, or `None` if an endpoint closed it.
     fn failure(&self) -> Option<String> {
         match &self.why {
+            _ if self.replaced().is_some() => self.replaced().map(str::to_owned),
             Closed::ByPeer if !self.connected => Some(
                 "the server refused the connection; it may require a known fingerprint (--identity of this endpoint, --allow of the server)".to_owned(),
             ),

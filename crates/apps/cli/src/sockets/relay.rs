@@ -412,7 +412,7 @@ impl Relay {
         self.warn(console);
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let printed = console.last_line(&ended.total);
-        console.note(&format!("{}: {}; {}", name(line.connection()), ended.why, ended.total.total_text()));
+        console.note(&format!("{}: {}; {}", name(line.connection()), ended.reason(), ended.total.total_text()));
         (ended, printed)
     }
 
