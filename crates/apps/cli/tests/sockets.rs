@@ -4,6 +4,7 @@
 
 use crate::common::{headway, text};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
@@ -794,6 +795,9 @@ fn metrics_have_all_counters_from_the_first_request() {
         for name in names {
             assert!(page.contains(&format!("\nheadway_{name}_total 0\n")), "{command:?}, {name}: {page}");
         }
+        let types: Vec<&str> = page.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+        let unique: BTreeSet<&str> = types.iter().copied().collect();
+        assert_eq!(types.len(), unique.len(), "{command:?}: {page}");
         program.kill().unwrap();
         program.wait().unwrap();
     }

@@ -424,7 +424,7 @@ impl Figures for Sent {
         page.counter("lost_packets", "Number of lost packets.", flow.lost_packets.total());
         page.counter("repair_packets", "Number of repair packets sent.", self.repair_packets);
         page.counter(
-            "restored_packets",
+            "restored_by_peer_packets",
             "Number of lost datagrams that the receiver could restore.",
             self.restored_packets,
         );
