@@ -275,6 +275,32 @@ fn a_peer_above_the_limit_is_refused_as_too_busy() {
     assert_eq!(three.phase(), Phase::Open);
 }
 
+/// RFC 4340 section 8.1.2: a Request with a service code that the server does not have gets Reset 8, "Bad Service Code". The
+/// server did not report it.
+#[test]
+fn a_peer_with_another_service_code_is_refused() {
+    for dtls in [false, true] {
+        let (served, options) = if dtls {
+            (Options::server().unwrap(), Options::client(Trust::AnyPeer).unwrap())
+        } else {
+            (Options::insecure(), Options::insecure())
+        };
+        let options = Options { service: ServiceCode(7), ..options };
+        let (mut server, mut client) = if dtls {
+            (End::secure(1, &served), End::secure(2, &options))
+        } else {
+            (End::server(&served), End::new(2, &options))
+        };
+        let (_, mailbox) = client.connect(at(0), &server);
+        exchange(1, &mut client, &mut server);
+        let bad = Reset { code: ResetCode::BAD_SERVICE_CODE, data: [0; 3] };
+        assert_eq!(mailbox.phase(), Phase::Over(Closed::Reset(bad)));
+        let refused = Refused { from: Some(client.wire.address), why: Closed::Aborted(bad), handshakes: 1 };
+        assert_eq!((server.driver.take_refused(), server.driver.counters().refused_handshakes), (Some(refused), 1));
+        assert_eq!(server.driver.connections(), 0);
+    }
+}
+
 /// Handshakes that fail for different reasons are counted apart, and a flood of reasons uses no memory.
 #[test]
 fn failed_handshakes_are_counted_by_reason() {
