@@ -130,7 +130,9 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         }
     }
 
-    #[inline]
+    /// Kept out of line: inlined for each kind into the loop of the caller, it would make that loop save the addresses
+    /// of all fields first.
+    #[inline(never)]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let segment = self.next_segment(now);
         debug_assert!(
