@@ -426,12 +426,16 @@ impl<G: Growth> State<G> {
     #[cold]
     fn waited(&mut self) -> bool {
         if self.rules.paced {
+            if let Some(due) = self.pace.due(self.now) {
+                self.release_at = due;
+                return false;
+            }
             let gap_ns = self.gap_ns();
             let burst =
                 self.rules.segmentation_offload.map_or(1, |time| self.rules.offloaded_segments(1e9 / gap_ns, time));
-            let due = self.pace.due(self.now, gap_ns, burst);
-            self.release_at = due.unwrap_or(Instant::FAR_FUTURE);
-            return due.is_none();
+            self.pace.sent(self.now, gap_ns, burst);
+            self.release_at = Instant::FAR_FUTURE;
+            return true;
         }
         if self.released {
             return true;

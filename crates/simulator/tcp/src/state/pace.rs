@@ -29,29 +29,31 @@ impl Pace {
         self.next
     }
 
-    /// Returns when the next segment may be sent, or `None` if now. A burst has at most `burst` segments. Later segments
-    /// are delayed after a late one; no burst catches up.
-    pub(super) fn due(&mut self, now: Instant, gap_ns: f64, burst: u32) -> Option<Instant> {
+    /// Returns when the next segment may be sent, or `None` if now.
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+        (now < self.next && (self.left == 0 || now != self.burst_at)).then_some(self.next)
+    }
+
+    /// Counts a segment that is due `now`. A burst has at most `burst` segments. Later segments are delayed after a late
+    /// one; no burst catches up.
+    pub(super) fn sent(&mut self, now: Instant, gap_ns: f64, burst: u32) {
         if now < self.next {
-            if self.left == 0 || now != self.burst_at {
-                return Some(self.next);
-            }
             self.left -= 1;
             self.advance(self.next, gap_ns);
-            return None;
+            return;
         }
         (self.burst_at, self.left) = (now, burst.saturating_sub(1));
         if now != self.next {
             self.fraction = 0.0;
         }
         self.advance(now, gap_ns);
-        None
     }
 
     fn advance(&mut self, from: Instant, gap_ns: f64) {
         let gap_ns = self.fraction + gap_ns;
-        self.next = from + Duration::from_nanos(gap_ns as u64);
-        self.fraction = gap_ns.fract();
+        let whole = gap_ns as u64;
+        self.next = from + Duration::from_nanos(whole);
+        self.fraction = gap_ns - whole as f64;
     }
 }
 
@@ -59,14 +61,23 @@ impl Pace {
 mod tests {
     use super::*;
 
+    /// Sends a segment if it is due. Otherwise returns when it is.
+    fn send(pace: &mut Pace, now: Instant, gap_ns: f64, burst: u32) -> Option<Instant> {
+        let due = pace.due(now);
+        if due.is_none() {
+            pace.sent(now, gap_ns, burst);
+        }
+        due
+    }
+
     /// SRTT / cwnd = 100 ms / 7: the n-th segment is sent n x 100/7 ms after the first, to the nanosecond.
     #[test]
     fn fractions_of_a_nanosecond_accumulate() {
         let (mut pace, mut now) = (Pace::new(), Instant::from_secs(1));
         for n in 0..70_000 {
             assert!(now.as_nanos().abs_diff(1_000_000_000 + n * 100_000_000 / 7) <= 1, "{n}: {now}");
-            assert_eq!(pace.due(now, 1e8 / 7.0, 1), None);
-            now = pace.due(now, 1e8 / 7.0, 1).unwrap();
+            assert_eq!(send(&mut pace, now, 1e8 / 7.0, 1), None);
+            now = pace.due(now).unwrap();
         }
     }
 
@@ -74,17 +85,17 @@ mod tests {
     #[test]
     fn no_burst_catches_up() {
         let mut pace = Pace::new();
-        assert_eq!([0.0; 3].map(|gap| pace.due(Instant::ZERO, gap, 1)), [None; 3]);
+        assert_eq!([0.0; 3].map(|gap| send(&mut pace, Instant::ZERO, gap, 1)), [None; 3]);
         let late = Instant::from_secs(5);
-        assert_eq!(pace.due(late, 1e7, 1), None);
-        assert_eq!(pace.due(late, 1e7, 1), Some(late + Duration::from_millis(10)));
+        assert_eq!(send(&mut pace, late, 1e7, 1), None);
+        assert_eq!(pace.due(late), Some(late + Duration::from_millis(10)));
     }
 
     /// Three segments at once are followed by three gaps; what a burst does not use is not kept for later.
     #[test]
     fn a_burst_is_followed_by_its_gaps() {
         let (mut pace, start) = (Pace::new(), Instant::from_secs(1));
-        let mut due = |at: Instant| pace.due(at, 1e7, 3);
+        let mut due = |at: Instant| send(&mut pace, at, 1e7, 3);
         assert_eq!([due(start), due(start), due(start)], [None; 3]);
         let next = start + Duration::from_millis(30);
         assert_eq!(due(start), Some(next));
