@@ -125,9 +125,16 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
             state.released = false;
         }
         if state.retransmit_at <= now {
-            state.retransmit_at = Instant::FAR_FUTURE;
-            self.recovery.time_out(state);
+            self.time_out();
         }
+    }
+
+    /// Kept out of line, so that it does not slow releases.
+    #[cold]
+    #[inline(never)]
+    fn time_out(&mut self) {
+        self.state.retransmit_at = Instant::FAR_FUTURE;
+        self.recovery.time_out(&mut self.state);
     }
 
     /// Kept out of line: inlined for each kind into the loop of the caller, it would make that loop save the addresses
