@@ -357,14 +357,14 @@ impl RackTlp {
     fn detect_losses<G: Growth>(&mut self, state: &mut State<G>) {
         self.reordering_at = None;
         let Some(newest) = self.newest else { return };
-        let window = newest.rtt + self.reordering_window(state);
-        while let Some((seq, number, sent)) = self.flight.oldest() {
-            if number >= newest.number || sent + window > state.now {
+        while let Some((seq, sent)) = self.flight.oldest_before(newest.number) {
+            let window = newest.rtt + self.reordering_window(state);
+            if sent + window > state.now {
+                self.reordering_at = self.flight.last_before(newest.number).map(|sent| sent + window);
                 break;
             }
             self.lose(state, seq);
         }
-        self.reordering_at = self.flight.last_before(newest.number).map(|sent| sent + window);
     }
 
     /// Declares a segment in flight lost.

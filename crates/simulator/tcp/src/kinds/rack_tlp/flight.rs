@@ -119,11 +119,11 @@ impl Flight {
         }
     }
 
-    /// Returns the oldest transmission of a segment in flight: segment, number and time.
-    pub(super) fn oldest(&mut self) -> Option<(u64, u64, Instant)> {
-        while let Some(&(seq, number)) = self.order.front() {
+    /// Returns the oldest transmission of a segment in flight if it is before `end`: segment and time.
+    pub(super) fn oldest_before(&mut self, end: u64) -> Option<(u64, Instant)> {
+        while let Some(&(seq, number)) = self.order.front().filter(|(_, number)| *number < end) {
             if let Some(sent) = self.sent_at(seq, number) {
-                return Some((seq, number, sent));
+                return Some((seq, sent));
             }
             self.order.pop_front();
         }
