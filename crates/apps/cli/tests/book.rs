@@ -46,6 +46,7 @@ const NEEDS: &[(&str, usize)] = &[
 /// Scenario files of pages: page, file name, text, and whether the first TOML block of the page is appended.
 const FILES: &[(&str, &str, &str, bool)] = &[
     ("README.md", "ftp.toml", "", true),
+    ("docs/src/how-to/mark-with-ecn.md", "ecn.toml", "", true),
     ("docs/src/tutorials/question-to-figure.md", "study.toml", "", true),
     ("docs/src/tutorials/from-ns-2-or-ns-3.md", "greis.toml", "", true),
     (

@@ -84,13 +84,18 @@ fn a_cell_is_reused_judged_and_equal_to_the_stored_one() {
 fn the_list_has_claims_and_inferred_parameters() {
     let listed = papers(&["list"]);
     assert!(listed.status.success());
+    let lines = text(&listed.stdout);
+    assert!(lines.contains("lan-queues     100 claims  Performance Measurement"), "{lines}");
+    assert_eq!(lines.lines().filter(|line| line.contains(" claims  ")).count(), 5, "one line for each paper");
+    let described = papers(&["list", "lan-queues"]);
+    assert!(described.status.success());
     for part in [
         "lan-queues: \"Performance Measurement",
         "100 claims: 24 derivable",
         "16 parameters are inferred",
         "- TCP variant: Reno",
     ] {
-        assert!(text(&listed.stdout).contains(part), "{part}");
+        assert!(text(&described.stdout).contains(part), "{part}");
     }
 }
 

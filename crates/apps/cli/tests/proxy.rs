@@ -189,7 +189,7 @@ fn the_link_is_read_from_a_scenario_or_options() {
         ("127.0.0.1:7100", "127.0.0.1:7100", "--to 127.0.0.1:7100: this command listens at 127.0.0.1:7100 and"),
         ("0.0.0.0:7100", "127.0.0.1:7100", "this command listens at 0.0.0.0:7100 and"),
         ("[::]:7100", "127.0.0.2:7100", "this command listens at [::]:7100 and"),
-        ("5004", "localhost:9", "\"5004\" has no port"),
+        ("5004", "localhost:9", "\"5004\" is only a port; write HOST:PORT, such as 127.0.0.1:5004"),
     ] {
         let output = headway(&["--listen", listen, "--to", to]).output().unwrap();
         let messages = text(&output.stderr);

@@ -244,7 +244,10 @@ fn options_are_checked_before_the_first_run() {
             [&vary[..], &["--metric", "x=sum(link[client->serve].arrived_packets)"]].concat(),
             "there are server->client, client->server",
         ),
-        ([&vary[..], &["--metric", "flow[tcp].losses"]].concat(), "there is no \"losses\"; there are name, from, to,"),
+        (
+            [&vary[..], &["--metric", "flow[tcp].losses"]].concat(),
+            "there is no \"losses\"; did you mean losses_judged? There are name,",
+        ),
         (
             [&vary[..], &["--metric", "host[client].delivered_packets"]].concat(),
             "there is no list \"host\"; there are flow, link",
